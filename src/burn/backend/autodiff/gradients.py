@@ -1,0 +1,69 @@
+"""Gradients as a value: what `backward` returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+from burn.errors import AutodiffError
+
+if TYPE_CHECKING:
+    from burn.backend.autodiff.graph import Node
+    from burn.device import Device
+    from burn.tensor import Tensor
+
+I = TypeVar("I", bound="Device", default=Any)  # noqa: E741
+
+
+class Gradients(Generic[I]):
+    """The gradient of every tensor that required one, on the device below `Autodiff`.
+
+    `grads[w]` and `w.grad(grads)` read one; `w.grad_remove(grads)` takes it out.
+    """
+
+    def __init__(self, by_node: dict[Node, Tensor[I]]) -> None:
+        self._by_node = by_node
+
+    def get(self, tensor: Tensor[Any]) -> Tensor[I] | None:
+        """The gradient of `tensor`, or None if none reached it."""
+        return self._by_node.get(_node(tensor))  # type: ignore[arg-type]
+
+    def remove(self, tensor: Tensor[Any]) -> Tensor[I] | None:
+        """Take the gradient of `tensor` out."""
+        return self._by_node.pop(_node(tensor), None)  # type: ignore[arg-type]
+
+    def replace(self, tensor: Tensor[Any], gradient: Tensor[I]) -> None:
+        """Put another gradient in the place of the one of `tensor`."""
+        node = _node(tensor)
+        if node is None:
+            raise AutodiffError("grad_replace: this tensor requires no gradient; create it with .require_grad()")
+        self._by_node[node] = gradient
+
+    def __getitem__(self, tensor: Tensor[Any]) -> Tensor[I]:
+        found = self.get(tensor)
+        if found is None:
+            raise KeyError(
+                f"no gradient reached this tensor of shape {tuple(tensor.shape)}: mark it with .require_grad() before "
+                "it is used, and check that the result depends on it"
+            )
+        return found
+
+    def __contains__(self, tensor: Tensor[Any]) -> bool:
+        return self.get(tensor) is not None
+
+    def __len__(self) -> int:
+        return len(self._by_node)
+
+    def __repr__(self) -> str:
+        return f"<Gradients of {len(self)} tensors>"
+
+
+def _node(tensor: Tensor[Any]) -> Node | None:
+    try:
+        return tensor.handle.node  # type: ignore[no-any-return]
+    except AttributeError:
+        raise AutodiffError(
+            f"grad: this tensor lives on {tensor.device!r}, which records no graph; "
+            f"create it on {tensor.device!r}.autodiff()"
+        ) from None

@@ -1,0 +1,191 @@
+"""Recording: for each operation, the kernel that runs it on the inner device and adds a node.
+
+Which operands and results a node keeps is read from the names in the row's backward rules; a row
+without rules, or a call none of whose operands is tracked, runs the inner kernel and records
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from burn.backend.autodiff.graph import Node, Port, Recipe, Variable
+from burn.ops import dispatch
+
+if TYPE_CHECKING:
+    from burn.backend.autodiff.device import Autodiff
+    from burn.device import Device
+    from burn.ops.op import Op, Vjp
+
+Kernel = Callable[..., Any]
+
+
+def kernel_for(device: Autodiff[Any], op: Op) -> Kernel | None:
+    """The kernel of `op` on an `Autodiff` device; None where the body of a composite is recorded."""
+    inner = device.inner()
+    vjps = op.vjp_on(inner)
+    if op.kind == "composite":
+        if not vjps:
+            return None
+        run = inner.kernels[op] or dispatch.body_kernel(op, inner)
+    else:
+        found = inner.kernels[op]
+        assert found is not None
+        run = found
+    if not op.operand_count or (not vjps and op.family in _CREATION):
+        return lambda *args: Variable(run(*args), None)
+    if not vjps:
+        return _passing(op, run)
+    plain = op.outputs == 1 and not op.variadic and op.operand_count <= 2 and op.kind == "primitive"
+    if device.recomputes or not plain or (op.operand_count == 2 and (_needs(vjps, "shape") or _needs(vjps, "dtype"))):
+        return _general(op, run, inner, vjps, device.recomputes and op.bound == "memory" and op.outputs == 1)
+    if op.operand_count == 1:
+        return _one(op, run, inner, vjps)
+    return _two(op, run, inner, vjps)
+
+
+_CREATION = frozenset(("creation", "random"))
+
+
+def _passing(op: Op, run: Kernel) -> Kernel:
+    """An operation through which no gradient flows."""
+    if op.variadic:
+        return lambda variables, *attributes: Variable(run([each.inner for each in variables], *attributes), None)
+
+    def call(*args: Any) -> Any:
+        result = run(*[each.inner if each.__class__ is Variable else each for each in args])
+        if result.__class__ is tuple:
+            return tuple(Variable(each, None) for each in result)
+        return Variable(result, None)
+
+    return call
+
+
+def _one(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
+    """One operand, one result, everything kept."""
+    vjp = vjps[0]
+    keep_operand, keep_output = bool(vjp.saves_operands), vjp.saves_output
+    shape_of, dtype_of = inner.shape_of, inner.dtype_of
+    needs_shape, needs_dtype = _needs(vjps, "shape"), _needs(vjps, "dtype")
+    if not (op.attributes or needs_shape or needs_dtype):
+
+        def call(x: Variable) -> Variable:
+            operand = x.inner
+            output = run(operand)
+            parent = x.node
+            if parent is None:
+                return Variable(output, None)
+            saved = (operand if keep_operand else None, output if keep_output else None)
+            return Variable(output, Node(vjps, (parent,), saved))
+
+        return call
+
+    def call_with_attributes(x: Variable, *attributes: Any) -> Variable:
+        operand = x.inner
+        output = run(operand, *attributes)
+        parent = x.node
+        if parent is None:
+            return Variable(output, None)
+        saved = (operand if keep_operand else None, output if keep_output else None)
+        shapes = (shape_of(operand),) if needs_shape else None
+        dtypes = (dtype_of(operand),) if needs_dtype else None
+        return Variable(output, Node(vjps, (parent,), saved, attributes, shapes, dtypes))
+
+    return call_with_attributes
+
+
+def _needs(vjps: dict[int, Vjp], wanted: str) -> bool:
+    return any(kind == wanted for vjp in vjps.values() for kind, _ in vjp.sources)
+
+
+def _two(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
+    """Two operands (either may be a number), one result, everything kept."""
+    first, second = vjps.get(0) is not None, vjps.get(1) is not None
+    keeps = _keeps(vjps, 2)
+    shape_of = inner.shape_of
+
+    def call(x: Any, y: Any, *attributes: Any) -> Variable:
+        tracked = 0
+        parent_x = parent_y = shape_x = shape_y = None
+        if x.__class__ is Variable:
+            node = x.node
+            x = x.inner
+            if first and node is not None:
+                parent_x = node
+                tracked = 1
+                shape_x = shape_of(x)
+        if y.__class__ is Variable:
+            node = y.node
+            y = y.inner
+            if second and node is not None:
+                parent_y = node
+                tracked += 2
+                shape_y = shape_of(y)
+        output = run(x, y, *attributes) if attributes else run(x, y)
+        if not tracked:
+            return Variable(output, None)
+        keep_x, keep_y, keep_output = keeps[tracked]
+        saved = (x if keep_x else None, y if keep_y else None, output if keep_output else None)
+        return Variable(output, Node(vjps, (parent_x, parent_y), saved, attributes, (shape_x, shape_y)))
+
+    return call
+
+
+def _keeps(vjps: dict[int, Vjp], count: int) -> list[tuple[bool, ...]]:
+    """For each set of tracked operands (as bits), which operands and whether the output is kept."""
+    table = []
+    for tracked in range(1 << count):
+        used = [vjps[i] for i in range(count) if tracked >> i & 1 and i in vjps]
+        operands = {index for vjp in used for index in vjp.saves_operands}
+        table.append((*(i in operands for i in range(count)), any(vjp.saves_output for vjp in used)))
+    return table
+
+
+def _general(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp], recompute: bool) -> Kernel:
+    """Any number of operands and results; with `recompute` the result is a recipe, not a value to keep."""
+    count = op.operand_count
+    keeps = _keeps(vjps, count)
+    shape_of, dtype_of = inner.shape_of, inner.dtype_of
+
+    def over(read: Callable[[Any], Any], value: Any) -> Any:
+        if value.__class__ is list:
+            return [read(each.inner) for each in value]
+        return read(value.inner) if value.__class__ is Variable else None
+
+    def keepable(value: Any) -> Any:
+        if value.__class__ is list:
+            return [keepable(each) for each in value]
+        if value.__class__ is Variable:
+            return value.inner if value.recipe is None else value.recipe
+        return value
+
+    def call(*args: Any) -> Any:
+        operands, attributes = args[:count], args[count:]
+        if op.variadic:
+            values: list[Any] = [[each.inner for each in operands[0]]]
+            parents: tuple[Any, ...] = tuple(each.node for each in operands[0])
+            tracked = 1 if any(parent is not None for parent in parents) else 0
+        else:
+            values = [each.inner if each.__class__ is Variable else each for each in operands]
+            parents = tuple(
+                each.node if each.__class__ is Variable and i in vjps else None for i, each in enumerate(operands)
+            )
+            tracked = sum(1 << i for i, parent in enumerate(parents) if parent is not None)
+        output = run(*values, *attributes)
+        if not tracked:
+            if output.__class__ is tuple:
+                return tuple(Variable(each, None) for each in output)
+            return Variable(output, None)
+        recipe = Recipe(run, tuple(keepable(each) for each in operands), attributes) if recompute else None
+        *keep_operands, keep_output = keeps[tracked]
+        saved = tuple(keepable(each) if keep else None for each, keep in zip(operands, keep_operands, strict=True))
+        saved += ((output if recipe is None else recipe) if keep_output else None,)
+        shapes = tuple(over(shape_of, each) for each in operands)
+        dtypes = tuple(over(dtype_of, each) for each in operands)
+        node = Node(vjps, parents, saved, attributes, shapes, dtypes)
+        if output.__class__ is tuple:
+            return tuple(Variable(each, Port(node, i, len(output))) for i, each in enumerate(output))
+        return Variable(output, node, recipe)
+
+    return call

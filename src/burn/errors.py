@@ -1,0 +1,59 @@
+"""The errors users meet: one class per kind of mistake.
+
+Each class is a `BurnError` and also the built-in exception that a Python programmer would expect,
+so `except ValueError` keeps working. A message names the operation, what was given, why it cannot
+be, and what to write instead; it is raised before any kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class BurnError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ShapeError(BurnError, ValueError):
+    """Shapes, ranks, dims or sizes that do not fit the operation."""
+
+
+class DTypeError(BurnError, TypeError):
+    """Element types that the operation does not take."""
+
+
+class DeviceError(BurnError, RuntimeError):
+    """Tensors on different hardware, or a device that is not there."""
+
+
+class AutodiffError(BurnError, RuntimeError):
+    """Gradients asked of something that records no graph, or of a graph already used up."""
+
+
+class IndexingError(BurnError, IndexError):
+    """Index values outside the dimension they address."""
+
+
+class ArgumentError(BurnError, ValueError):
+    """A Python argument outside the values the operation takes."""
+
+
+class MissingOperation(BurnError, NotImplementedError):
+    """A backend that lacks an operation, or a package that is not installed."""
+
+
+class OutOfMemory(BurnError, MemoryError):
+    """More memory than the device can give."""
+
+
+class DataError(BurnError, ValueError):
+    """Host data that cannot become a tensor, or cannot be read as asked."""
+
+
+def raise_faults(operation: str, faults: Sequence[str], error: type[BurnError] = ArgumentError) -> None:
+    """Raise one `error` that lists every fault found; do nothing when there is none."""
+    if len(faults) == 1:
+        raise error(f"{operation}: {faults[0]}")
+    if faults:
+        numbered = "\n".join(f"  {number}. {fault}" for number, fault in enumerate(faults, 1))
+        raise error(f"{operation}: {len(faults)} faults\n{numbered}")

@@ -1,0 +1,384 @@
+"""Activation functions.
+
+Each is one node of a graph: the gradient is written for the whole function, with PyTorch's choice
+at the kinks. Exponentials are arranged so that no finite input overflows, and half precision is
+computed in f32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from burn.dtype import HALVES, f32
+from burn.errors import ArgumentError, ShapeError
+from burn.ops.declare import F, composite, floating, numeric, prepared
+from burn.ops.dispatch import NUMBERS, cast_to
+from burn.ops.op import Op
+from burn.shape import axis
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B
+    from burn.tensor import Tensor
+
+SQRT_HALF = math.sqrt(0.5)
+INVERSE_SQRT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
+GELU_SCALE = math.sqrt(2.0 / math.pi)
+GELU_CUBIC = 0.044715
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def number(op: Op, name: str, value: Any) -> float:
+    """Read a plain number."""
+    if isinstance(value, NUMBERS):
+        return float(value)
+    raise ArgumentError(f"{op.name}: {name} must be a number, got {value!r}")
+
+
+def numbers_rule(op: Op, x: Any, *values: Any) -> Any:
+    """The result is like `x`; every attribute is a number."""
+    if not values:
+        return x.shape, x.dtype, ()
+    read = tuple(number(op, name, value) for name, value in zip(op.attributes, values, strict=True))
+    return x.shape, x.dtype, read
+
+
+def wide(x: Any) -> Any:
+    """`x`, or its values in f32 where it is in half precision."""
+    return x.cast(f32) if x.dtype in HALVES else x
+
+
+def function(
+    vjp: Callable[..., Any] | None, *, domain: Any = floating, rule: Callable[..., Any] = numbers_rule
+) -> Callable[[F], F]:
+    """Declare a function of each element, with the gradient of `x`."""
+    return composite(rule=rule, prepare=prepared(domain), vjp=None if vjp is None else dict(x=vjp))
+
+
+# Rectifiers
+
+
+def _relu_gradient(g: Any, out: Any) -> Any:
+    return relu_backward(out, g)
+
+
+@function(_relu_gradient, domain=numeric)
+def relu(x: Tensor[B]) -> Tensor[B]:
+    """Replace negative elements by 0."""
+    return x.clamp_min(0.0 if x.dtype.is_float else 0)
+
+
+@function(lambda g, x, negative_slope: (g * negative_slope).mask_where(x > 0.0, g))
+def leaky_relu(x: Tensor[B], negative_slope: float = 0.01) -> Tensor[B]:
+    """Multiply negative elements by `negative_slope`."""
+    return x.mask_where(x <= 0.0, x * negative_slope)
+
+
+def _prelu_rule(op: Op, x: Any, alpha: Any) -> Any:
+    channels = x.shape[1] if len(x.shape) > 1 else 1
+    if len(alpha.shape) > 1 or alpha.shape.num_elements() not in (1, channels):
+        raise ShapeError(
+            f"{op.name}: alpha has shape {tuple(alpha.shape)} and x {tuple(x.shape)}; "
+            f"alpha needs one slope, or one for each of the {channels} channels (dim 1)"
+        )
+    return x.shape, x.dtype, ()
+
+
+def _along_channels(alpha: Any, rank: int) -> Any:
+    if alpha.shape.num_elements() == 1 or rank < 2:
+        return alpha.reshape((1,) * rank)
+    return alpha.reshape((1, alpha.shape[0], *(1,) * (rank - 2)))
+
+
+def _slope_gradient(g: Any, x: Any, alpha_shape: Any) -> Any:
+    negative = (g * x).mask_fill(x > 0.0, 0.0)
+    kept = 1 if math.prod(alpha_shape) > 1 else -1
+    return negative.sum_dims([dim for dim in range(len(x.shape)) if dim != kept]).reshape(alpha_shape)
+
+
+@composite(
+    rule=_prelu_rule,
+    prepare=prepared(floating, "x", "alpha"),
+    vjp=dict(
+        x=lambda g, x, alpha: (g * _along_channels(alpha, len(x.shape))).mask_where(x > 0.0, g),
+        alpha=_slope_gradient,
+    ),
+)
+def prelu(x: Tensor[B], alpha: Tensor[Any]) -> Tensor[B]:
+    """Multiply negative elements by a learnt slope: one for all, or one for each channel (dim 1)."""
+    return x.mask_where(x <= 0.0, x * _along_channels(alpha, len(x.shape)))
+
+
+@function(lambda g, x, min_value, max_value: g.mask_fill((x <= min_value) | (x >= max_value), 0.0))
+def hardtanh(x: Tensor[B], min_value: float = -1.0, max_value: float = 1.0) -> Tensor[B]:
+    """Cut off what is below `min_value` or above `max_value`."""
+    return x.clamp(min_value, max_value)
+
+
+@function(lambda g, x: g.mask_fill((x <= 0.0) | (x >= 6.0), 0.0))
+def relu6(x: Tensor[B]) -> Tensor[B]:
+    """Cut off what is below 0 or above 6."""
+    return x.clamp(0.0, 6.0)
+
+
+@function(lambda g, x, threshold: g.mask_fill(x <= threshold, 0.0))
+def threshold(x: Tensor[B], threshold: float, value: float) -> Tensor[B]:
+    """Replace what is not above `threshold` by `value`."""
+    return x.mask_fill(x <= threshold, value)
+
+
+@composite()
+def thresholded_relu(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
+    """Replace what is not above `alpha` by 0."""
+    return threshold(x, alpha, 0.0)
+
+
+# Exponential units
+
+
+def _exp_minus_one(x: Any) -> Any:
+    """`exp(x) - 1` for `x <= 0`, exact near zero."""
+    half = (x * 0.5).tanh()
+    return half * 2.0 / (1.0 - half)
+
+
+@function(lambda g, x, out, alpha: g.mask_where(x <= 0.0, g * (out + alpha)))
+def elu(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
+    """Bend negative elements towards `-alpha`: `alpha * (exp(x) - 1)`."""
+    return x.mask_where(x <= 0.0, _exp_minus_one(x.clamp_max(0.0)) * alpha)
+
+
+def _celu_rule(op: Op, x: Any, alpha: Any) -> Any:
+    if number(op, "alpha", alpha) == 0.0:
+        raise ArgumentError(f"{op.name}: alpha must not be 0")
+    return numbers_rule(op, x, alpha)
+
+
+@function(lambda g, x, alpha: g.mask_where(x <= 0.0, g * (x / alpha).exp()), rule=_celu_rule)
+def celu(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
+    """Bend negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`."""
+    return x.mask_where(x <= 0.0, _exp_minus_one(x.clamp_max(0.0) / alpha) * alpha)
+
+
+@function(lambda g, x, out: (g * SELU_SCALE).mask_where(x <= 0.0, g * (out + SELU_SCALE * SELU_ALPHA)))
+def selu(x: Tensor[B]) -> Tensor[B]:
+    """Apply `elu` with the scale and slope that keep activations normalised."""
+    return elu(x, SELU_ALPHA) * SELU_SCALE
+
+
+# Sigmoids
+
+
+def _sigmoid_gradient(g: Any, out: Any) -> Any:
+    return sigmoid_backward(out, g)
+
+
+@function(_sigmoid_gradient)
+def sigmoid(x: Tensor[B]) -> Tensor[B]:
+    """Squash each element into the range from 0 to 1: `1 / (1 + exp(-x))`."""
+    return cast_to((wide(x).neg().exp() + 1.0).recip(), x.dtype)
+
+
+def _log_sigmoid_gradient(g: Any, x: Any) -> Any:
+    return log_sigmoid_backward(x, g)
+
+
+@function(_log_sigmoid_gradient)
+def log_sigmoid(x: Tensor[B]) -> Tensor[B]:
+    """Take the logarithm of the sigmoid, exact where the sigmoid underflows."""
+    values = wide(x)
+    return cast_to(values.clamp_max(0.0) - values.abs().neg().exp().log1p(), x.dtype)
+
+
+@function(lambda g, out, alpha: (g * alpha).mask_fill((out <= 0.0) | (out >= 1.0), 0.0))
+def hard_sigmoid(x: Tensor[B], alpha: float = 0.2, beta: float = 0.5) -> Tensor[B]:
+    """Compute `alpha * x + beta`, cut off at 0 and 1."""
+    return (x * alpha + beta).clamp(0.0, 1.0)
+
+
+@function(lambda g, x: (g * (x / 3.0 + 0.5)).mask_fill(x <= -3.0, 0.0).mask_where(x >= 3.0, g))
+def hard_swish(x: Tensor[B]) -> Tensor[B]:
+    """Weigh each element by a sigmoid made of straight lines."""
+    return x * (x + 3.0).clamp(0.0, 6.0) / 6.0
+
+
+def _silu_gradient(g: Any, x: Any) -> Any:
+    return silu_backward(x, g)
+
+
+@function(_silu_gradient)
+def silu(x: Tensor[B]) -> Tensor[B]:
+    """Weigh each element by its own sigmoid."""
+    values = wide(x)
+    return cast_to(values / (values.neg().exp() + 1.0), x.dtype)
+
+
+def _softplus_rule(op: Op, x: Any, beta: Any) -> Any:
+    if number(op, "beta", beta) == 0.0:
+        raise ArgumentError(f"{op.name}: beta must not be 0")
+    return numbers_rule(op, x, beta)
+
+
+@function(lambda g, x, beta: g * sigmoid(x * beta), rule=_softplus_rule)
+def softplus(x: Tensor[B], beta: float = 1.0) -> Tensor[B]:
+    """Round off the corner of `relu`: `log(1 + exp(beta * x)) / beta`."""
+    values = wide(x) * beta
+    return cast_to((values.clamp_min(0.0) + values.abs().neg().exp().log1p()) / beta, x.dtype)
+
+
+def _mish_gradient(g: Any, x: Any) -> Any:
+    values = wide(x)
+    bent = softplus(values).tanh()
+    return g * cast_to(bent + values * sigmoid(values) * (1.0 - bent * bent), x.dtype)
+
+
+@function(_mish_gradient)
+def mish(x: Tensor[B]) -> Tensor[B]:
+    """Weigh each element by the hyperbolic tangent of its softplus."""
+    values = wide(x)
+    return cast_to(values * softplus(values).tanh(), x.dtype)
+
+
+@function(lambda g, x: g / (x.abs() + 1.0).square())
+def softsign(x: Tensor[B]) -> Tensor[B]:
+    """Squash each element into the range from -1 to 1: `x / (1 + |x|)`."""
+    return x / (x.abs() + 1.0)
+
+
+@function(lambda g, x: g * x.tanh().square())
+def tanhshrink(x: Tensor[B]) -> Tensor[B]:
+    """Take the hyperbolic tangent away: `x - tanh(x)`."""
+    return x - x.tanh()
+
+
+# Gaussian units
+
+
+def _gelu_gradient(g: Any, x: Any) -> Any:
+    return gelu_backward(x, g)
+
+
+@function(_gelu_gradient)
+def gelu(x: Tensor[B]) -> Tensor[B]:
+    """Weigh each element by the normal distribution below it."""
+    values = wide(x)
+    return cast_to(values * ((values * SQRT_HALF).erf() + 1.0) * 0.5, x.dtype)
+
+
+def _gelu_curve(x: Any) -> Any:
+    return ((x + x * x * x * GELU_CUBIC) * GELU_SCALE).tanh()
+
+
+def _gelu_approximate_gradient(g: Any, x: Any) -> Any:
+    values = wide(x)
+    curve = _gelu_curve(values)
+    slope = (1.0 - curve * curve) * (values * values * (3.0 * GELU_CUBIC) + 1.0) * GELU_SCALE
+    return g * cast_to((curve + 1.0 + values * slope) * 0.5, x.dtype)
+
+
+@function(_gelu_approximate_gradient)
+def gelu_approximate(x: Tensor[B]) -> Tensor[B]:
+    """Approximate `gelu` with a hyperbolic tangent."""
+    values = wide(x)
+    return cast_to(values * (_gelu_curve(values) + 1.0) * 0.5, x.dtype)
+
+
+# Shrinkage
+
+
+def _shrink_rule(op: Op, x: Any, *values: Any) -> Any:
+    shape, dtype, read = numbers_rule(op, x, *values)
+    if read[0] < 0.0:
+        raise ArgumentError(f"{op.name}: lambd must be 0 or more, got {values[0]}")
+    return shape, dtype, read
+
+
+def _inside(x: Any, lambd: float) -> Any:
+    return (x >= -lambd) & (x <= lambd)
+
+
+@function(lambda g, x, lambd: g.mask_fill(_inside(x, lambd), 0.0), rule=_shrink_rule)
+def shrink(x: Tensor[B], lambd: float = 0.5, bias: float = 0.0) -> Tensor[B]:
+    """Give 0 between `-lambd` and `lambd`, and move what is outside towards zero by `bias`."""
+    return (x - x.sign() * bias).mask_fill(_inside(x, lambd), 0.0)
+
+
+@function(lambda g, x, lambd: g.mask_fill(_inside(x, lambd), 0.0), rule=_shrink_rule)
+def hard_shrink(x: Tensor[B], lambd: float = 0.5) -> Tensor[B]:
+    """Give 0 between `-lambd` and `lambd`, and keep what is outside."""
+    return x.mask_fill(_inside(x, lambd), 0.0)
+
+
+@function(lambda g, x, lambd: g.mask_fill(_inside(x, lambd), 0.0), rule=_shrink_rule)
+def soft_shrink(x: Tensor[B], lambd: float = 0.5) -> Tensor[B]:
+    """Give 0 between `-lambd` and `lambd`, and move what is outside towards zero by `lambd`."""
+    return x - x.clamp(-lambd, lambd)
+
+
+# Gates
+
+
+def _glu_rule(op: Op, x: Any, dim: Any) -> Any:
+    found = axis(op.name, dim, len(x.shape))
+    if x.shape[found] % 2:
+        raise ShapeError(f"{op.name}: dim {dim} of {tuple(x.shape)} has size {x.shape[found]}, which must be even")
+    return x.shape.with_dim(found, x.shape[found] // 2), x.dtype, (found,)
+
+
+@composite(rule=_glu_rule, prepare=prepared(floating))
+def glu(x: Tensor[B], dim: int = -1) -> Tensor[B]:
+    """Weigh the first half along `dim` by the sigmoid of the second half."""
+    half = x.shape[dim] // 2
+    return x.narrow(dim, 0, half) * sigmoid(x.narrow(dim, half, half))
+
+
+# Backward rows, so that a backend may have a kernel for each
+
+
+def _backward_rule(op: Op, x: Any, gradient: Any) -> Any:
+    if x.shape != gradient.shape:
+        name = op.operands[0]
+        raise ShapeError(f"{op.name}: {name} has shape {tuple(x.shape)} and gradient {tuple(gradient.shape)}")
+    return x.shape, x.dtype, ()
+
+
+def backward(operand: str) -> Callable[[F], F]:
+    """Declare the gradient of a function of each element."""
+    return composite(rule=_backward_rule, prepare=prepared(floating, operand, "gradient"))
+
+
+@backward("output")
+def relu_backward(output: Tensor[B], gradient: Tensor[B]) -> Tensor[B]:
+    """Pass the gradient of `relu` where its output is above 0."""
+    return gradient.mask_fill(output <= 0.0, 0.0)
+
+
+@backward("output")
+def sigmoid_backward(output: Tensor[B], gradient: Tensor[B]) -> Tensor[B]:
+    """Compute the gradient of `sigmoid` from its output."""
+    return gradient * (output * (1.0 - output))
+
+
+@backward("x")
+def log_sigmoid_backward(x: Tensor[B], gradient: Tensor[B]) -> Tensor[B]:
+    """Compute the gradient of `log_sigmoid`."""
+    return gradient * sigmoid(x.neg())
+
+
+@backward("x")
+def silu_backward(x: Tensor[B], gradient: Tensor[B]) -> Tensor[B]:
+    """Compute the gradient of `silu`."""
+    values = wide(x)
+    gate = sigmoid(values)
+    return gradient * cast_to(gate * (values * (1.0 - gate) + 1.0), x.dtype)
+
+
+@backward("x")
+def gelu_backward(x: Tensor[B], gradient: Tensor[B]) -> Tensor[B]:
+    """Compute the gradient of `gelu`."""
+    values = wide(x)
+    below = ((values * SQRT_HALF).erf() + 1.0) * 0.5
+    density = (values * values * -0.5).exp() * INVERSE_SQRT_TWO_PI
+    return gradient * cast_to(below + values * density, x.dtype)

@@ -1,0 +1,84 @@
+"""Tensors made of nothing: filled, counted, uninitialised."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn.dtype import dtype as as_dtype
+from burn.errors import ArgumentError, ShapeError
+from burn.ops.declare import creation
+from burn.ops.dispatch import as_element
+from burn.ops.op import Op
+from burn.shape import Shape, as_shape
+
+if TYPE_CHECKING:
+    from burn.device import Device
+    from burn.dtype import DType
+    from burn.ops.declare import Operand
+    from burn.tensor import Tensor
+
+LARGEST = 1 << 48
+"""More bytes than any machine has: a shape beyond it is a mistake, and allocating it would only fail later."""
+
+
+def checked_shape(operation: str, shape: Any, dtype: DType) -> Shape:
+    """A shape whose elements can exist."""
+    sizes = as_shape(operation, shape)
+    needed = sizes.num_elements() * dtype.size
+    if needed > LARGEST:
+        raise ShapeError(f"{operation}: shape {tuple(sizes)} of {dtype} needs {needed:,} bytes, more than can exist")
+    return sizes
+
+
+def _full_rule(op: Op, device: Device, value: Any, shape: Any, dtype: Any) -> Any:
+    target = _default_dtype(device, value) if dtype is None else as_dtype(dtype)
+    sizes = checked_shape(op.name, shape, target)
+    return sizes, target, (as_element(value, target), tuple(sizes), target)
+
+
+def _default_dtype(device: Device, value: Any) -> DType:
+    if isinstance(value, bool | np.bool_):
+        return as_dtype("bool")
+    return device.int_dtype if isinstance(value, int | np.integer) else device.float_dtype
+
+
+@creation(rule=_full_rule, reference=lambda value, shape, dtype: np.full(shape, value, dtype.numpy))
+def full(value: Operand, shape: Any, dtype: Any = None) -> Tensor[Any]:
+    """Fill a shape with one value. Without a dtype the value decides: float, int or bool."""
+    ...
+
+
+def _empty_rule(op: Op, device: Device, shape: Any, dtype: Any) -> Any:
+    target = device.float_dtype if dtype is None else as_dtype(dtype)
+    sizes = checked_shape(op.name, shape, target)
+    return sizes, target, (tuple(sizes), target)
+
+
+@creation(rule=_empty_rule, reference=lambda shape, dtype: np.zeros(shape, dtype.numpy))
+def empty(shape: Any, dtype: Any = None) -> Tensor[Any]:
+    """Take memory for a shape without writing to it: the values are whatever was there."""
+    ...
+
+
+def _arange_rule(op: Op, device: Device, start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    whole = all(isinstance(each, int | np.integer) for each in (start, stop, step))
+    target = (device.int_dtype if whole else device.float_dtype) if dtype is None else as_dtype(dtype)
+    if step == 0:
+        raise ArgumentError(f"{op.name}: step must not be 0")
+    count = len(range(int(start), int(stop), int(step))) if whole else max(0, math.ceil((stop - start) / step))
+    return checked_shape(op.name, (count,), target), target, (start, step, count, target)
+
+
+def _arange(start: Any, step: Any, count: int, dtype: DType) -> Any:
+    if isinstance(start, float) or isinstance(step, float):
+        return (np.arange(count, dtype=np.float64) * step + start).astype(dtype.numpy)
+    return (np.arange(count, dtype=np.int64) * step + start).astype(dtype.numpy)
+
+
+@creation(rule=_arange_rule, reference=_arange)
+def arange(start: Operand, stop: Operand, step: Operand = 1, dtype: Any = None) -> Tensor[Any]:
+    """Count from `start` up to, but not including, `stop`."""
+    ...

@@ -1,0 +1,91 @@
+"""Running sums, products, maxima and minima along a dim. NaN stays once it has appeared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn.ops.declare import numeric, prepared, primitive
+from burn.ops.op import Op
+from burn.ops.reduce import accumulator, places
+from burn.shape import axis
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B
+    from burn.tensor import Tensor
+
+
+def _along(op: Op, x: Any, dim: Any) -> Any:
+    return x.shape, x.dtype, (axis(op.name, dim, len(x.shape)),)
+
+
+def _accumulated(function: Any) -> Callable[[Any, int], Any]:
+    """A NumPy scan whose running value has the accumulator's dtype."""
+    return lambda x, dim: function(x, axis=dim, dtype=accumulator(x)).astype(x.dtype, copy=False)
+
+
+def _from_here(x: Any, dim: int) -> Any:
+    """The sum of each element and all after it."""
+    return x.flip([dim]).cumsum(dim).flip([dim])
+
+
+def _factor(g: Any, x: Any, out: Any, dim: int) -> Any:
+    """The gradient of a running product, in linear time also where there are zeros.
+
+    Before the first zero a product holds `x` itself and can be divided by it. At the first zero the
+    products from there on are those in which it is replaced by 1. After it every gradient is 0.
+    """
+    zero = x.equal(0.0)
+    seen = zero.int().cumsum(dim)
+    first = zero.bool_and(seen.equal(1))
+    before = _from_here(g * out, dim) / x
+    at_first = _from_here(g * x.mask_fill(first, 1.0).cumprod(dim), dim)
+    return before.mask_where(first, at_first).mask_fill(seen.greater(0).bool_and(first.bool_not()), 0.0)
+
+
+def _setter(g: Any, x: Any, out: Any, dim: int) -> Any:
+    """The gradient of a running maximum or minimum: it goes to the last element that set the value."""
+    own = x.equal(out).bool_or(x.is_nan())
+    indices = places(dim, x.shape, x.device).mask_fill(own.bool_not(), 0).cummax(dim)
+    return g.zeros_like().scatter(dim, indices, g)
+
+
+@primitive(
+    rule=_along,
+    reference=_accumulated(np.cumsum),
+    prepare=prepared(numeric),
+    vjp=dict(x=lambda g, dim: _from_here(g, dim)),
+)
+def cumsum(x: Tensor[B], dim: int) -> Tensor[B]:
+    """Sum the elements up to each place along a dim."""
+    ...
+
+
+@primitive(rule=_along, reference=_accumulated(np.cumprod), prepare=prepared(numeric), vjp=dict(x=_factor))
+def cumprod(x: Tensor[B], dim: int) -> Tensor[B]:
+    """Multiply the elements up to each place along a dim."""
+    ...
+
+
+@primitive(
+    rule=_along,
+    reference=lambda x, dim: np.maximum.accumulate(x, axis=dim),
+    prepare=prepared(numeric),
+    vjp=dict(x=_setter),
+)
+def cummax(x: Tensor[B], dim: int) -> Tensor[B]:
+    """Take the largest element up to each place along a dim."""
+    ...
+
+
+@primitive(
+    rule=_along,
+    reference=lambda x, dim: np.minimum.accumulate(x, axis=dim),
+    prepare=prepared(numeric),
+    vjp=dict(x=_setter),
+)
+def cummin(x: Tensor[B], dim: int) -> Tensor[B]:
+    """Take the smallest element up to each place along a dim."""
+    ...

@@ -1,0 +1,393 @@
+"""From a call to a kernel: one dispatcher per form of operation, built when the row is read.
+
+A dispatcher checks devices, dtypes and shapes, promotes, and hands handles to the kernel of the
+operands' device. The usual case (tensors on one device, of one dtype) runs first and does nothing
+else; everything unusual is in a function of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn.device import Device, common_device
+from burn.dtype import FLOATS, DType, f64, i64, promote, promote_all
+from burn.errors import DTypeError, OutOfMemory
+from burn.ops.op import Op
+from burn.shape import Shape, broadcast, broadcast_all
+
+if TYPE_CHECKING:
+    from burn.tensor import Tensor
+else:
+    Tensor: type = type(None)
+
+Accepts = frozenset[DType]
+Call = Callable[..., Any]
+
+NUMBERS = (int, float, np.number, np.bool_)
+
+
+def set_tensor_class(cls: type) -> None:
+    """Tell the dispatchers which class wraps their results."""
+    globals()["Tensor"] = cls
+
+
+def not_a_tensor(op: Op, name: str, value: Any) -> DTypeError:
+    """The error for a host value where a tensor is needed."""
+    given = type(value).__name__
+    return DTypeError(f"{op.name}: {name} must be a Tensor, got {given}; write burn.tensor(...) around it")
+
+
+def wrap(device: Device, handle: Any) -> Tensor[Any]:
+    """A tensor around a handle whose shape and dtype are read from itself."""
+    return Tensor(handle, device, device.dtype_of(handle), Shape(device.shape_of(handle)))
+
+
+def cast_to(x: Tensor[Any], dtype: DType) -> Tensor[Any]:
+    """`x` in another dtype."""
+    return x if x.dtype is dtype else x.cast(dtype)
+
+
+def unary(op: Op, accepts: Accepts, coerce: Call, result: DType | None) -> Call:
+    """An elementwise operation of one operand."""
+
+    def call(x: Any) -> Any:
+        try:
+            device = x.device
+            dtype = x.dtype
+            if dtype in accepts:
+                return Tensor(device.kernels[op](x.handle), device, result or dtype, x.shape)
+        except AttributeError:
+            if isinstance(x, Tensor):
+                raise
+            raise not_a_tensor(op, op.parameters[0], x) from None
+        return call(coerce(op, x))
+
+    return call
+
+
+def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: bool) -> Call:
+    """An elementwise operation of two operands that broadcast; one of them may be a Python number."""
+    name = op.name
+    floats = accepts & FLOATS
+
+    def call(x: Any, y: Any) -> Any:
+        if isinstance(x, Tensor) and isinstance(y, Tensor):
+            device = x.device
+            dtype = x.dtype
+            if y.dtype is dtype and y.device is device and dtype in accepts:
+                shape = x.shape
+                if shape is not y.shape and shape != y.shape:
+                    shape = broadcast(name, shape, y.shape)
+                return Tensor(device.kernels[op](x.handle, y.handle), device, result or dtype, shape)
+            return meet(x, y)
+        if y.__class__ is float and isinstance(x, Tensor) and x.dtype in floats:
+            device = x.device
+            return Tensor(device.kernels[op](x.handle, y), device, result or x.dtype, x.shape)
+        return with_number(x, y)
+
+    def meet(x: Tensor[Any], y: Tensor[Any]) -> Any:
+        if x.device is not y.device:
+            if x.device.below is y.device:
+                y = Tensor(x.device.lift(y), x.device, y.dtype, y.shape)
+            elif y.device.below is x.device:
+                x = Tensor(y.device.lift(x), y.device, x.dtype, x.shape)
+            else:
+                x, y = on_one_device(op, [x, y])
+            if x.dtype is y.dtype and x.dtype in accepts:
+                return call(x, y)
+        dtype = promote(x.dtype, y.dtype)
+        x, y = coerce(op, cast_to(x, dtype)), coerce(op, cast_to(y, dtype))
+        return call(x, y)
+
+    def with_number(x: Any, y: Any) -> Any:
+        tensor, number, position = (x, y, 1) if isinstance(x, Tensor) else (y, x, 0)
+        if not isinstance(tensor, Tensor):
+            raise not_a_tensor(op, op.parameters[0], x)
+        if not isinstance(number, NUMBERS):
+            raise not_a_tensor(op, op.parameters[position], number)
+        tensor, number = weak_number(op, tensor, number, exact)
+        tensor = coerce(op, tensor) if tensor.dtype not in accepts else tensor
+        device, kernel = tensor.device, tensor.device.kernels[op]
+        if tensor.dtype.is_float:
+            number = float(number)
+        handle = kernel(tensor.handle, number) if position else kernel(number, tensor.handle)
+        return Tensor(handle, device, result or tensor.dtype, tensor.shape)
+
+    return call
+
+
+def weak_number(op: Op, x: Tensor[Any], number: Any, exact: bool) -> tuple[Tensor[Any], Any]:
+    """Fit a Python number to a tensor: it never widens a kind, only moves bool to int to float."""
+    if isinstance(number, np.generic):
+        number = number.item()
+    dtype = x.dtype
+    if dtype.is_float:
+        return x, float(number)
+    if isinstance(number, float):
+        return cast_to(x, x.device.float_dtype), number
+    if isinstance(number, bool):
+        return x, (number if dtype.is_bool else int(number))
+    if dtype.is_bool:
+        x = cast_to(x, x.device.int_dtype)
+        dtype = x.dtype
+    limits = dtype.iinfo()
+    if limits.min <= number <= limits.max:
+        return x, number
+    if exact:
+        wide = i64.iinfo()
+        if wide.min <= number <= wide.max and dtype.name != "u64":
+            return cast_to(x, i64), number
+        return cast_to(x, f64), float(number)
+    return x, as_element(number, dtype)
+
+
+def on_one_device(op: Op, operands: list[Any]) -> list[Any]:
+    """Lift every tensor operand to the device on which they meet."""
+    device = common_device(op.name, [each for each in operands if isinstance(each, Tensor)])
+    return [
+        Tensor(device.lift(each), device, each.dtype, each.shape)
+        if isinstance(each, Tensor) and each.device is not device
+        else each
+        for each in operands
+    ]
+
+
+def general(op: Op, prepare: Call | None) -> Call:
+    """An operation described by a rule: `rule(op, *operands, *attributes) -> shape, dtype, attributes`.
+
+    `prepare(op, operands)` may cast the operands first. Shape and dtype are lists where there are
+    several results, and a shape of None is read from the result.
+    """
+    rule = op.rule
+    assert rule is not None
+    attribute_count = len(op.attributes)
+    operand_count, argument_count, in_order = op.operand_count, len(op.parameters), not op.interleaved
+    several = op.outputs > 1
+
+    def finish(device: Device, handle: Any, dtype: Any, shape: Any) -> Any:
+        if several:
+            return tuple(
+                Tensor(each, device, dtype[i], shape[i]) if shape[i] is not None else wrap(device, each)
+                for i, each in enumerate(handle)
+            )
+        return wrap(device, handle) if shape is None else Tensor(handle, device, dtype, shape)
+
+    def call_one(x: Any, *attributes: Any, **kwargs: Any) -> Any:
+        if kwargs or len(attributes) != attribute_count:
+            (x,), attributes = op.bind((x, *attributes), kwargs)  # type: ignore[assignment]
+        if not isinstance(x, Tensor):
+            raise not_a_tensor(op, op.operands[0], x)
+        if prepare is not None:
+            (x,) = prepare(op, [x])
+        shape, dtype, attributes = rule(op, x, *attributes)
+        device = x.device
+        return finish(device, device.kernels[op](x.handle, *attributes), dtype, shape)
+
+    def call_many(*args: Any, **kwargs: Any) -> Any:
+        if in_order and not kwargs and len(args) == argument_count:
+            operands, attributes = list(args[:operand_count]), args[operand_count:]
+        else:
+            operands, attributes = op.bind(args, kwargs)  # type: ignore[assignment]
+        device = meet_operands(op, operands)
+        if prepare is not None:
+            operands = prepare(op, operands)
+        shape, dtype, attributes = rule(op, *operands, *attributes)
+        handles = [each.handle if isinstance(each, Tensor) else each for each in operands]
+        kernel = device.kernels[op]
+        assert kernel is not None
+        return finish(device, kernel(*handles, *attributes), dtype, shape)
+
+    def call_variadic(*args: Any, **kwargs: Any) -> Any:
+        (tensors,), attributes = op.bind(args, kwargs)
+        tensors = list(tensors)
+        for index, each in enumerate(tensors):
+            if not isinstance(each, Tensor):
+                raise not_a_tensor(op, f"{op.operands[0]}[{index}]", each)
+        if prepare is not None:
+            tensors = prepare(op, tensors)
+        shape, dtype, attributes = rule(op, tensors, *attributes)
+        tensors = on_one_device(op, tensors)
+        device = tensors[0].device
+        return finish(device, device.kernels[op]([each.handle for each in tensors], *attributes), dtype, shape)
+
+    if op.variadic:
+        return call_variadic
+    return call_one if op.operand_count == 1 and not op.interleaved else call_many
+
+
+def meet_operands(op: Op, operands: list[Any]) -> Device:
+    """Check the operands and bring them, in place, to the device on which they meet."""
+    device: Device | None = None
+    mixed = False
+    for position, each in enumerate(operands):
+        if isinstance(each, Tensor):
+            if device is None:
+                device = each.device
+            elif each.device is not device:
+                mixed = True
+        elif each is not None and not isinstance(each, NUMBERS):
+            raise not_a_tensor(op, op.operands[position], each)
+    if device is None:
+        raise not_a_tensor(op, op.operands[0], operands[0])
+    if mixed:
+        operands[:] = on_one_device(op, operands)
+        lifted: Device = next(each.device for each in operands if isinstance(each, Tensor))
+        return lifted
+    return device
+
+
+def creation(op: Op) -> Call:
+    """An operation without tensor operands.
+
+    `rule(op, device, *operands, *attributes) -> shape, dtype, arguments`, where the operands are
+    numbers (annotated `Operand`) and `arguments` is all that the kernel receives.
+    """
+    rule = op.rule
+    assert rule is not None
+
+    def call(*args: Any, device: Device, **kwargs: Any) -> Any:
+        operands, attributes = op.bind(args, kwargs)
+        shape, dtype, arguments = rule(op, device, *operands, *attributes)
+        kernel = device.kernels[op]
+        assert kernel is not None
+        try:
+            return Tensor(kernel(*arguments), device, dtype, shape)
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "memory" not in str(error):
+                raise
+            needed = shape.num_elements() * dtype.size
+            raise OutOfMemory(
+                f"{op.name}: shape {tuple(shape)} of {dtype} needs {needed:,} bytes, more than {device!r} can give"
+            ) from None
+
+    return call
+
+
+def composite(op: Op, body: Call) -> Call:
+    """An operation with a body. A device may hold a kernel for it; otherwise the body runs."""
+    first = op.operands[0] if op.operands else ""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], Tensor) and args[0].device.kernels[op] is None:
+            return body(*args)
+        operands, attributes = op.bind(args, kwargs)
+        tensors = [each for each in operands if isinstance(each, Tensor)]
+        if not tensors:
+            raise not_a_tensor(op, first, operands[0] if operands else None)
+        device = common_device(op.name, tensors)
+        kernel = device.kernels[op]
+        if kernel is None:
+            return body(*args, **kwargs)
+        for position, each in enumerate(operands):
+            if isinstance(each, Tensor):
+                if each.device is not device:
+                    each = Tensor(device.lift(each), device, each.dtype, each.shape)
+                operands[position] = each.handle
+        result = kernel(*operands, *attributes)
+        if isinstance(result, tuple):
+            return tuple(wrap(device, each) for each in result)
+        return wrap(device, result)
+
+    return call
+
+
+def checked_composite(op: Op, body: Call, prepare: Call | None) -> Call:
+    """An operation with a rule and a body: the rule speaks first, then a kernel or the body runs."""
+    rule = op.rule
+    assert rule is not None
+    operand_count, argument_count = op.operand_count, len(op.parameters)
+    in_order = not op.interleaved
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if in_order and not kwargs and len(args) == argument_count:
+            operands, attributes = list(args[:operand_count]), args[operand_count:]
+        else:
+            operands, attributes = op.bind(args, kwargs)  # type: ignore[assignment]
+        device = meet_operands(op, operands)
+        if prepare is not None:
+            operands = prepare(op, operands)
+        shape, dtype, attributes = rule(op, *operands, *attributes)
+        kernel = device.kernels[op]
+        if kernel is None:
+            if in_order:
+                return body(*operands, *attributes)
+            return body(*op.unbind(operands, list(attributes)))
+        result = kernel(*[each.handle if isinstance(each, Tensor) else each for each in operands], *attributes)
+        if isinstance(result, tuple):
+            return tuple(wrap(device, each) for each in result)
+        return wrap(device, result) if shape is None else Tensor(result, device, dtype, shape)
+
+    return call
+
+
+def body_kernel(op: Op, device: Device) -> Call:
+    """The body of a composite as a kernel: handles of `device` in, handles out."""
+    count = op.operand_count
+
+    def run(*args: Any) -> Any:
+        operands = [
+            wrap(device, each) if each is not None and device.is_handle(each) else each for each in args[:count]
+        ]
+        result = op.function(*op.unbind(operands, list(args[count:])))
+        return tuple(each.handle for each in result) if isinstance(result, tuple) else result.handle
+
+    return run
+
+
+# Ways to prepare operands
+
+
+def promoted(*names: str) -> Call:
+    """Bring the named operands (all of them when none is named) to their common dtype."""
+
+    def prepare(op: Op, operands: list[Any]) -> list[Any]:
+        chosen = [
+            i
+            for i, each in enumerate(operands)
+            if isinstance(each, Tensor) and (not names or op.operands[min(i, op.operand_count - 1)] in names)
+        ]
+        dtype = promote_all(operands[i].dtype for i in chosen)
+        for i in chosen:
+            operands[i] = cast_to(operands[i], dtype)
+        return operands
+
+    return prepare
+
+
+def filling(name: str) -> Call:
+    """Bring the number `name` to the dtype of the first operand."""
+
+    def prepare(op: Op, operands: list[Any]) -> list[Any]:
+        position = op.operands.index(name)
+        number = operands[position]
+        if not isinstance(number, NUMBERS):
+            raise DTypeError(f"{op.name}: {name} must be a number, got {type(number).__name__}")
+        operands[position] = as_element(number, operands[0].dtype)
+        return operands
+
+    return prepare
+
+
+def as_element(number: Any, dtype: DType) -> Any:
+    """A Python number as an element of `dtype`: floats saturate into ints, ints wrap."""
+    if isinstance(number, np.generic):
+        number = number.item()
+    if dtype.is_float:
+        return float(number)
+    if dtype.is_bool:
+        return bool(number)
+    limits = dtype.iinfo()
+    if isinstance(number, float):
+        if number != number:
+            return 0
+        return limits.max if number >= limits.max else limits.min if number <= limits.min else int(number)
+    return (int(number) - limits.min) % (1 << dtype.bits) + limits.min
+
+
+def broadcast_rule(op: Op, *values: Any) -> tuple[Shape, DType, tuple[Any, ...]]:
+    """The operands broadcast; the result has the dtype of the first one."""
+    operands = [each for each in values[: op.operand_count] if hasattr(each, "shape")]
+    return broadcast_all(op.name, [each.shape for each in operands]), operands[0].dtype, values[op.operand_count :]

@@ -1,0 +1,218 @@
+"""Products of matrices and vectors, and what is read off a matrix."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from burn.dtype import HALVES, from_numpy
+from burn.errors import ShapeError
+from burn.ops import indexing
+from burn.ops.declare import composite, numeric, prepared, primitive
+from burn.ops.op import Op
+from burn.shape import Shape, axis, broadcast
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B, Binary
+    from burn.tensor import Tensor
+
+
+def _matmul_rule(op: Op, x: Any, y: Any) -> Any:
+    return _product_shape(op.name, x.shape, y.shape), x.dtype, ()
+
+
+@functools.lru_cache(4096)
+def _product_shape(operation: str, left: Shape, right: Shape) -> Shape:
+    for name, shape in (("x", left), ("y", right)):
+        if len(shape) < 2:
+            raise ShapeError(
+                f"{operation}: {name} has shape {tuple(shape)} and must have at least 2 dims; "
+                "write x @ y for vectors, or x.dot(y)"
+            )
+    if left[-1] != right[-2]:
+        raise ShapeError(
+            f"{operation}: inner dimensions differ: {tuple(left)} @ {tuple(right)}: {left[-1]} != {right[-2]}"
+        )
+    batch = broadcast(operation, Shape(left[:-2]), Shape(right[:-2]))
+    return Shape((*batch, left[-2], right[-1]))
+
+
+def _one_dtype(op: Op, operands: list[Any]) -> list[Any]:
+    x, y = operands
+    if getattr(x, "dtype", None) is getattr(y, "dtype", None) and x.dtype in numeric.accepts:
+        return operands
+    return _promote(op, operands)
+
+
+_promote = prepared(numeric, "x", "y")
+
+
+def matmul_reference(x: Any, y: Any) -> Any:
+    """`np.matmul`; halves accumulate in f32, and one matrix for a whole batch is one product."""
+    dtype = x.dtype
+    if from_numpy(dtype) in HALVES:
+        return matmul_reference(x.astype(np.float32), y.astype(np.float32)).astype(dtype)
+    if y.ndim == 2 and x.ndim > 2 and x.size:
+        return np.matmul(x.reshape(-1, x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[-1])
+    return np.matmul(x, y)
+
+
+def as_rows(x: Any) -> Any:
+    """All leading dims as one."""
+    return x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _left_gradient(g: Any, y: Any) -> Any:
+    return matmul(g, y.transpose())
+
+
+def _right_gradient(g: Any, x: Any, y_shape: Any) -> Any:
+    """One product where a single matrix served a batch, instead of a batch of products and a sum."""
+    if len(y_shape) == 2 and len(x.shape) > 2:
+        g, x = as_rows(g), as_rows(x)
+    return matmul(x.transpose(), g)
+
+
+_product = cast(
+    "Callable[[Callable[..., Any]], Binary]",
+    primitive(
+        rule=_matmul_rule,
+        reference=matmul_reference,
+        prepare=_one_dtype,
+        vjp=dict(x=_left_gradient, y=_right_gradient),
+        bound="compute",
+    ),
+)
+
+
+@_product
+def matmul(x: Tensor[Any], y: Tensor[Any]) -> Tensor[Any]:
+    """Multiply matrices in the last two dims; the dims before them broadcast. Integers wrap."""
+    ...
+
+
+# Vectors
+
+
+def _vectors_rule(op: Op, x: Any, y: Any) -> Any:
+    if len(x.shape) != 1 or x.shape != y.shape:
+        raise ShapeError(
+            f"{op.name}: needs two vectors of one length, got {tuple(x.shape)} and {tuple(y.shape)}; "
+            "write x @ y for matrices"
+        )
+    return Shape((1,)), x.dtype, ()
+
+
+@composite(
+    rule=_vectors_rule,
+    prepare=prepared(numeric, "x", "y"),
+    vjp=dict(x=lambda g, y: g * y, y=lambda g, x: g * x),
+)
+def dot(x: Tensor[B], y: Tensor[Any]) -> Tensor[B]:
+    """Sum the products of two vectors into a tensor of shape [1]."""
+    return matmul(x.reshape((1, x.shape[0])), y.reshape((y.shape[0], 1))).reshape((1,))
+
+
+def _matvec_rule(op: Op, matrix: Any, vector: Any) -> Any:
+    left, right = matrix.shape, vector.shape
+    if len(left) < 2 or not right:
+        raise ShapeError(f"{op.name}: needs a matrix and a vector, got {tuple(left)} and {tuple(right)}")
+    if left[-1] != right[-1]:
+        raise ShapeError(
+            f"{op.name}: inner dimensions differ: {tuple(left)} and {tuple(right)}: {left[-1]} != {right[-1]}"
+        )
+    batch = broadcast(op.name, Shape(left[:-2]), Shape(right[:-1]))
+    return Shape((*batch, left[-2])), matrix.dtype, ()
+
+
+@composite(rule=_matvec_rule, prepare=prepared(numeric, "matrix", "vector"))
+def matvec(matrix: Tensor[B], vector: Tensor[Any]) -> Tensor[B]:
+    """Multiply matrices (the last two dims) by vectors (the last dim); the dims before them broadcast."""
+    out = matmul(matrix, vector.reshape((*vector.shape, 1)))
+    return out.reshape(out.shape[:-1])
+
+
+@composite()
+def outer(x: Tensor[B], y: Tensor[Any]) -> Tensor[B]:
+    """Multiply each element along the last dim of `x` by each along that of `y`."""
+    return outer_dim(x, y, -1)
+
+
+def _outer_rule(op: Op, x: Any, y: Any, dim: Any) -> Any:
+    if len(x.shape) != len(y.shape):
+        raise ShapeError(f"{op.name}: needs two tensors of one rank, got {tuple(x.shape)} and {tuple(y.shape)}")
+    found = axis(op.name, dim, len(x.shape))
+    return broadcast(op.name, x.shape.insert(found + 1, 1), y.shape.insert(found, 1)), x.dtype, (found,)
+
+
+@composite(rule=_outer_rule, prepare=prepared(numeric, "x", "y"))
+def outer_dim(x: Tensor[B], y: Tensor[Any], dim: int) -> Tensor[B]:
+    """Multiply each element along `dim` of `x` by each along `dim` of `y`, which becomes the dim after it."""
+    return x.reshape(x.shape.insert(dim + 1, 1)) * y.reshape(y.shape.insert(dim, 1))
+
+
+def _cross_rule(op: Op, x: Any, y: Any, dim: Any) -> Any:
+    shape = broadcast(op.name, x.shape, y.shape)
+    from_end = axis(op.name, dim, len(shape)) - len(shape)
+    for name, each in (("x", x.shape), ("y", y.shape)):
+        size = each[from_end] if len(each) >= -from_end else 1
+        if size != 3:
+            raise ShapeError(f"{op.name}: dim {dim} of {name} {tuple(each)} has size {size}, which must be 3")
+    return shape, x.dtype, (from_end,)
+
+
+def _cross_left_gradient(g: Any, y: Any, dim: int) -> Any:
+    return cross(y, g, dim)
+
+
+def _cross_right_gradient(g: Any, x: Any, dim: int) -> Any:
+    return cross(g, x, dim)
+
+
+@composite(
+    rule=_cross_rule,
+    prepare=prepared(numeric, "x", "y"),
+    vjp=dict(x=_cross_left_gradient, y=_cross_right_gradient),
+)
+def cross(x: Tensor[B], y: Tensor[Any], dim: int = -1) -> Tensor[B]:
+    """Take the cross product of the vectors of three numbers along `dim`."""
+    forward: Any = x.roll_dim(-1, dim) * y.roll_dim(-2, dim)
+    return forward - x.roll_dim(-2, dim) * y.roll_dim(-1, dim)  # type: ignore[no-any-return]
+
+
+# Diagonals
+
+
+def check_matrices(op: Op, x: Any) -> None:
+    """Refuse what has no rows and columns."""
+    if len(x.shape) < 2:
+        raise ShapeError(f"{op.name}: needs matrices in the last two dims, got shape {tuple(x.shape)}")
+
+
+def _diag_rule(op: Op, x: Any) -> Any:
+    check_matrices(op, x)
+    return Shape((*x.shape[:-2], min(x.shape[-2:]))), x.dtype, ()
+
+
+@composite(rule=_diag_rule)
+def diag(x: Tensor[B]) -> Tensor[B]:
+    """Read the diagonal of each matrix in the last two dims."""
+    rows, columns = x.shape[-2:]
+    flat = x.reshape((*x.shape[:-2], rows * columns))
+    chosen = indexing.one_range(flat.shape, len(flat.shape) - 1, (0, min(rows, columns), columns + 1))
+    return indexing.slice(flat, chosen)
+
+
+def _trace_rule(op: Op, x: Any) -> Any:
+    check_matrices(op, x)
+    return Shape((*x.shape[:-2], 1, 1)), x.dtype, ()
+
+
+@composite(rule=_trace_rule, prepare=prepared(numeric))
+def trace(x: Tensor[B]) -> Tensor[B]:
+    """Sum the diagonal of each matrix in the last two dims, which are kept with size 1."""
+    return diag(x).sum_dim(-1).reshape((*x.shape[:-2], 1, 1))

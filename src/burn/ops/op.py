@@ -1,0 +1,219 @@
+"""A row of the op table: everything the rest of the package knows about one operation.
+
+A row is made by a decorator of `burn.ops.declare` around a typed function. Its parameters are
+*operands* (tensors, or Python numbers lifted to run time) and *attributes* (plain data, part of a
+program's identity). Kernels and rules take the operands first, then the attributes, in the order
+of the signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from burn.errors import ArgumentError, BurnError
+
+if TYPE_CHECKING:
+    from burn.device import Device
+
+OpKind = Literal["primitive", "composite", "hosted"]
+Bound = Literal["compute", "memory"]
+
+TABLE: dict[str, Op] = {}
+"""Every operation by name, in the order of declaration."""
+
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Vjp:
+    """How a gradient flows to one operand: a function and where each of its parameters comes from.
+
+    A source is `("g", 0)`, `("operand", i)`, `("out", 0)`, `("attribute", i)`, `("shape", i)` or
+    `("dtype", i)`: what a function does not name is not kept for it.
+    """
+
+    function: Callable[..., Any]
+    sources: tuple[tuple[str, int], ...]
+
+    @property
+    def saves_operands(self) -> tuple[int, ...]:
+        """The operands whose values are kept until backward."""
+        return tuple(index for kind, index in self.sources if kind == "operand")
+
+    @property
+    def saves_output(self) -> bool:
+        """Whether the result is kept until backward."""
+        return any(kind == "out" for kind, _ in self.sources)
+
+
+class Op:
+    """One operation. Compared and hashed by identity."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        kind: OpKind,
+        *,
+        name: str | None = None,
+        family: str,
+        reference: Callable[..., Any] | None,
+        rule: Callable[..., Any] | None = None,
+        vjp: Mapping[str, Callable[..., Any]] | None = None,
+        scalar: str | None = None,
+        bound: Bound = "memory",
+        outputs: int = 1,
+        version: int = 1,
+    ) -> None:
+        code = function.__code__
+        count = code.co_argcount + code.co_kwonlyargcount
+        self.function = function
+        self.name = name or function.__name__
+        self.kind = kind
+        self.family = family
+        self.reference = reference
+        self.rule = rule
+        self.scalar = scalar
+        self.bound = bound
+        self.outputs = outputs
+        self.version = version
+        self.doc = function.__doc__ or ""
+        self.parameters = code.co_varnames[:count]
+        self._read_signature(function)
+        self.vjp = self._read_vjp(vjp or {})
+        self._stack_vjps: dict[type, dict[int, Vjp]] = {}
+        self._kernels: dict[type, Callable[..., Any]] = {}
+        self.is_elementwise_pair = False
+        self.gives_bool = False
+        known = TABLE.get(self.name)
+        if known is not None and _origin(known.function) != _origin(function):
+            raise ArgumentError(
+                f"{self.name}: an operation of this name exists in {known.function.__module__}; give yours another name"
+            )
+        TABLE[self.name] = self
+
+    def _read_signature(self, function: Callable[..., Any]) -> None:
+        annotations = function.__annotations__
+        operands, attributes, operand_positions, attribute_positions = [], [], [], []
+        self.variadic = False
+        for position, parameter in enumerate(self.parameters):
+            annotation = str(annotations.get(parameter, ""))
+            if annotation.startswith("Sequence[Tensor"):
+                self.variadic = True
+            if "Tensor" in annotation or annotation == "Operand":
+                operands.append(parameter)
+                operand_positions.append(position)
+            else:
+                attributes.append(parameter)
+                attribute_positions.append(position)
+        self.operands = tuple(operands)
+        self.attributes = tuple(attributes)
+        self.operand_count = len(operands)
+        self._operand_positions = tuple(operand_positions)
+        self._attribute_positions = tuple(attribute_positions)
+        self.interleaved = operand_positions != list(range(len(operands)))
+        defaults = [_MISSING] * len(self.parameters)
+        positional = function.__code__.co_argcount
+        for offset, value in enumerate(function.__defaults__ or ()):
+            defaults[positional - len(function.__defaults__ or ()) + offset] = value
+        for parameter, value in (function.__kwdefaults__ or {}).items():
+            defaults[self.parameters.index(parameter)] = value
+        self._defaults = tuple(defaults)
+
+    def _read_vjp(self, vjp: Mapping[str, Callable[..., Any]]) -> dict[int, Vjp]:
+        result = {}
+        for operand, function in vjp.items():
+            names = function.__code__.co_varnames[: function.__code__.co_argcount]
+            result[self.operands.index(operand)] = Vjp(function, tuple(self._source(name) for name in names))
+        return result
+
+    def _source(self, name: str) -> tuple[str, int]:
+        if name in ("g", "out"):
+            return name, 0
+        if name in self.operands:
+            return "operand", self.operands.index(name)
+        if name in self.attributes:
+            return "attribute", self.attributes.index(name)
+        for suffix in ("shape", "dtype"):
+            owner = name.removesuffix("_" + suffix)
+            if owner != name and owner in self.operands:
+                return suffix, self.operands.index(owner)
+        raise BurnError(f"{self.name}: a vjp names {name!r}, which is no operand, attribute, g or out")
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Sort a call's arguments into operands and attributes, as Python would bind them."""
+        parameters = self.parameters
+        values = list(args)
+        faults = []
+        if len(values) > len(parameters):
+            faults.append(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(values)}")
+            del values[len(parameters) :]
+        values += self._defaults[len(values) :]
+        for name, value in kwargs.items():
+            if name not in parameters:
+                faults.append(f"unknown argument {name!r}; it takes {', '.join(parameters)}")
+            elif parameters.index(name) < len(args):
+                faults.append(f"argument {name!r} is given twice")
+            else:
+                values[parameters.index(name)] = value
+        missing = [name for name, value in zip(parameters, values, strict=True) if value is _MISSING]
+        if missing:
+            faults.append(f"missing {', '.join(missing)}")
+        if faults:
+            raise _CallError(f"{self.name}: {'; '.join(faults)}")
+        return [values[i] for i in self._operand_positions], [values[i] for i in self._attribute_positions]
+
+    def unbind(self, operands: list[Any], attributes: list[Any]) -> list[Any]:
+        """The arguments in the order of the signature: the inverse of `bind`."""
+        values: list[Any] = [None] * len(self.parameters)
+        for position, value in zip(self._operand_positions, operands, strict=True):
+            values[position] = value
+        for position, value in zip(self._attribute_positions, attributes, strict=True):
+            values[position] = value
+        return values
+
+    # Extension: kernels and backward rules from outside
+
+    def register_kernel(self, device: type[Device], kernel: Callable[..., Any]) -> None:
+        """Use `kernel(device, *operands, *attributes)` on devices of that class."""
+        self._kernels[device] = kernel
+        self._forget()
+
+    def register_vjp(self, device: type[Device], vjp: Mapping[str, Callable[..., Any]]) -> None:
+        """Use these backward rules where the device under `Autodiff` has a base of that class."""
+        self._stack_vjps[device] = self._read_vjp(vjp)
+        self._forget()
+
+    def registered_kernel(self, device: Device) -> Callable[..., Any] | None:
+        """The kernel registered for the class of `device` or for one of its parents."""
+        for cls in type(device).__mro__:
+            kernel = self._kernels.get(cls)
+            if kernel is not None:
+                return kernel.__get__(device)  # type: ignore[no-any-return]
+        return None
+
+    def vjp_on(self, device: Device) -> dict[int, Vjp]:
+        """The backward rules above `device`."""
+        if self._stack_vjps:
+            for cls in type(device.base).__mro__:
+                if cls in self._stack_vjps:
+                    return self._stack_vjps[cls]
+        return self.vjp
+
+    def _forget(self) -> None:
+        from burn.device import _INSTANCES
+
+        for device in list(_INSTANCES.values()):
+            device.kernels.pop(self, None)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}({', '.join(self.parameters)})>"
+
+
+def _origin(function: Callable[..., Any]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
+class _CallError(ArgumentError, TypeError):
+    """A call whose arguments do not fit the signature."""

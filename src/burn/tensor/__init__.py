@@ -1,0 +1,44 @@
+"""Tensors: arrays of numbers on a device, and the values around them.
+
+The package is also the function that makes one: `burn.tensor([1.0, 2.0])`.
+"""
+
+import sys as _sys
+import types as _types
+from typing import Any as _Any
+
+from burn.device import Device
+from burn.device import Device as Backend
+from burn.dtype import Bool, DType, Float, Int
+from burn.ops import dispatch as _dispatch
+from burn.ops.indexing import IndexingUpdateOp
+from burn.shape import Shape
+from burn.tensor.closeness import check_closeness
+from burn.tensor.data import TensorData
+from burn.tensor.distribution import Distribution
+from burn.tensor.element import ElementConversion, elem
+from burn.tensor.methods import creation as _creation
+from burn.tensor.named import NamedTensor
+from burn.tensor.printing import PrintOptions, print_options, set_print_options
+from burn.tensor.slicing import Slice, s
+from burn.tensor.tensor import Tensor
+from burn.tensor.tolerance import Tolerance
+from burn.tensor.transaction import Transaction
+
+_dispatch.set_tensor_class(Tensor)
+
+
+class _CallablePackage(_types.ModuleType):
+    """Lets `burn.tensor(...)` make a tensor while `burn.tensor.activation` stays a module."""
+
+    def __call__(self, data: _Any, *, device: _Any = None, dtype: _Any = None) -> Tensor[_Any]:
+        return _creation.tensor(data, device=device, dtype=dtype)
+
+
+_sys.modules[__name__].__class__ = _CallablePackage
+
+__all__ = [
+    "Backend", "Bool", "DType", "Device", "Distribution", "ElementConversion", "Float", "IndexingUpdateOp", "Int",
+    "NamedTensor", "PrintOptions", "Shape", "Slice", "Tensor", "TensorData", "Tolerance", "Transaction",
+    "check_closeness", "elem", "print_options", "s", "set_print_options",
+]  # fmt: skip

@@ -1,0 +1,112 @@
+"""Distributions: from which law random elements are drawn.
+
+    Tensor.random([2, 3], Distribution.Normal(0.0, 1.0), device)
+
+A distribution is a frozen value; `Distribution.Default` is uniform between 0 and 1. For int tensors
+the drawn number is converted to the int dtype, so `Uniform(0, 10)` gives 0 to 9.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from burn.errors import ArgumentError
+
+
+def _number(owner: str, name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{owner}: {name} must be a number, got {value!r}") from None
+    if not math.isfinite(number):
+        raise ArgumentError(f"{owner}: {name} must be finite, got {number}")
+    return number
+
+
+class Distribution:
+    """The law of random elements: `Default`, `Bernoulli(p)`, `Uniform(low, high)` or `Normal(mean, std)`."""
+
+    Default: ClassVar[Distribution]
+    Bernoulli: ClassVar[type[Bernoulli]]
+    Uniform: ClassVar[type[Uniform]]
+    Normal: ClassVar[type[Normal]]
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Distribution:
+        if cls is Distribution:
+            raise ArgumentError(
+                "Distribution: choose one of Distribution.Default, Distribution.Bernoulli(p), "
+                "Distribution.Uniform(low, high), Distribution.Normal(mean, std)"
+            )
+        return super().__new__(cls)
+
+
+@dataclass(frozen=True)
+class Default(Distribution):
+    """Uniform from 0 up to, but not including, 1."""
+
+    def __repr__(self) -> str:
+        return "Distribution.Default"
+
+
+@dataclass(frozen=True)
+class Bernoulli(Distribution):
+    """1 with a probability, 0 otherwise."""
+
+    probability: float
+
+    def __post_init__(self) -> None:
+        value = _number("Distribution.Bernoulli", "probability", self.probability)
+        if not 0.0 <= value <= 1.0:
+            raise ArgumentError(f"Distribution.Bernoulli: a probability lies between 0 and 1, got {value}")
+        object.__setattr__(self, "probability", value)
+
+    def __repr__(self) -> str:
+        return f"Distribution.Bernoulli({self.probability!r})"
+
+
+@dataclass(frozen=True)
+class Uniform(Distribution):
+    """Evenly from `low` up to, but not including, `high`."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low = _number("Distribution.Uniform", "low", self.low)
+        high = _number("Distribution.Uniform", "high", self.high)
+        if low > high:
+            raise ArgumentError(f"Distribution.Uniform: low is above high: {low} > {high}; exchange them")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    def __repr__(self) -> str:
+        return f"Distribution.Uniform({self.low!r}, {self.high!r})"
+
+
+@dataclass(frozen=True)
+class Normal(Distribution):
+    """The bell curve with a mean and a standard deviation."""
+
+    mean: float
+    std: float
+
+    def __post_init__(self) -> None:
+        mean = _number("Distribution.Normal", "mean", self.mean)
+        std = _number("Distribution.Normal", "std", self.std)
+        if std < 0.0:
+            raise ArgumentError(f"Distribution.Normal: a standard deviation is 0 or more, got {std}")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "std", std)
+
+    def __repr__(self) -> str:
+        return f"Distribution.Normal({self.mean!r}, {self.std!r})"
+
+
+Distribution.Default = Default()
+Distribution.Bernoulli = Bernoulli
+Distribution.Uniform = Uniform
+Distribution.Normal = Normal

@@ -1,0 +1,63 @@
+"""Reading and writing parts of a tensor under Burn's names, and `x[...]` as NumPy has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from burn.errors import ArgumentError
+from burn.ops import indexing
+from burn.shape import axis
+from burn.tensor.slicing import Slice, ranges_of
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B
+    from burn.tensor.tensor import Tensor
+
+
+class IndexingMethods:
+    """Parts of a tensor by slices, index values and truth values."""
+
+    __slots__ = ()
+
+    select = indexing.select
+    select_assign = indexing.select_assign
+    select_dim = indexing.select_dim
+    gather = indexing.gather
+    gather_nd = indexing.gather_nd
+    scatter = indexing.scatter
+    scatter_nd = indexing.scatter_nd
+    take = indexing.take
+    mask_select = indexing.mask_select
+    nonzero = indexing.nonzero
+    argwhere = indexing.argwhere
+    one_hot = indexing.one_hot
+    one_hot_fill = indexing.one_hot_fill
+
+    def slice(self: Tensor[B], spec: Any) -> Tensor[B]:  # type: ignore[misc]
+        """Read a part of each dim; the rank stays. Specs: see `burn.tensor.slicing`."""
+        return indexing.slice(self, ranges_of("slice", spec, self.shape))
+
+    def slice_assign(self: Tensor[B], spec: Any, values: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
+        """Write values over a part of each dim; their shape must be that of the part."""
+        return indexing.slice_assign(self, ranges_of("slice_assign", spec, self.shape), values)
+
+    def slice_fill(self: Tensor[B], spec: Any, value: float) -> Tensor[B]:  # type: ignore[misc]
+        """Write one number over a part of each dim."""
+        return indexing.slice_fill(self, ranges_of("slice_fill", spec, self.shape), value)
+
+    def slice_dim(self: Tensor[B], dim: int, spec: Any) -> Tensor[B]:  # type: ignore[misc]
+        """Read a part of one dim."""
+        place = axis("slice_dim", dim, len(self.shape))
+        chosen = Slice.of(spec).resolve(self.shape[place])
+        return indexing.slice(self, indexing.one_range(self.shape, place, chosen))
+
+    def __getitem__(self: Tensor[B], key: Any) -> Tensor[B]:  # type: ignore[misc]
+        from burn.tensor.indexing import get_item
+
+        return get_item(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise ArgumentError(
+            "[]=: a tensor never changes; write x = x.slice_assign(s[...], values), x.slice_fill(s[...], number) "
+            "or x.mask_where(mask, values)"
+        )

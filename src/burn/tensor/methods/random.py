@@ -1,0 +1,98 @@
+"""Random tensors under Burn's names. Each draw takes the next numbers of its device's generator."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from burn.device import Device, current_device
+from burn.dtype import HALVES, f32
+from burn.dtype import dtype as as_dtype
+from burn.errors import ArgumentError, DTypeError, ShapeError
+from burn.ops import philox, random
+from burn.shape import as_shape
+from burn.tensor.distribution import Bernoulli, Distribution, Normal, Uniform
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B
+    from burn.tensor.tensor import Tensor
+
+D = TypeVar("D", bound=Device)
+
+
+def draw(operation: str, shape: Any, distribution: Distribution, device: Any, dtype: Any) -> Tensor[Any]:
+    """A tensor drawn from a distribution with the next numbers of the device's generator."""
+    target = as_dtype(dtype)
+    if not isinstance(distribution, Distribution):
+        raise ArgumentError(f"{operation}: {distribution!r} is no Distribution; write Distribution.Uniform(0.0, 1.0)")
+    sizes = as_shape(operation, shape)
+    stream = device.generator().reserve(philox.words_needed(sizes.num_elements(), target))
+    if isinstance(distribution, Normal):
+        return random.random_normal(*stream, distribution.mean, distribution.std, sizes, target, device=device)  # type: ignore[call-arg]
+    if isinstance(distribution, Bernoulli):
+        return random.random_bernoulli(*stream, distribution.probability, sizes, target, device=device)  # type: ignore[call-arg]
+    low, high = (distribution.low, distribution.high) if isinstance(distribution, Uniform) else (0.0, 1.0)
+    return random.random_uniform(*stream, low, high, sizes, target, device=device)  # type: ignore[call-arg]
+
+
+class RandomMethods:
+    """`Tensor.random(...)` and the like."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def random(
+        shape: Any,
+        distribution: Distribution = Distribution.Default,
+        device: D | None = None,
+        dtype: Any = None,
+    ) -> Tensor[D]:
+        """Draw a tensor, of the device's float dtype unless `dtype` is given."""
+        chosen = current_device() if device is None else device
+        return draw("random", shape, distribution, chosen, chosen.float_dtype if dtype is None else dtype)
+
+    @staticmethod
+    def int_random(
+        shape: Any,
+        distribution: Distribution = Distribution.Default,
+        device: D | None = None,
+        dtype: Any = None,
+    ) -> Tensor[D]:
+        """Draw an int tensor: the drawn numbers are truncated, so `Uniform(0, 10)` gives 0 to 9."""
+        chosen = current_device() if device is None else device
+        target = chosen.int_dtype if dtype is None else as_dtype(dtype)
+        if not target.is_int:
+            raise DTypeError(f"int_random: {target} is no int dtype; write Tensor.random(...)")
+        return draw("int_random", shape, distribution, chosen, target)
+
+    def random_like(self: Tensor[B], distribution: Distribution = Distribution.Default) -> Tensor[B]:  # type: ignore[misc]
+        """Draw a tensor of the same shape, dtype and device."""
+        return draw("random_like", self.shape, distribution, self.device, self.dtype)
+
+    def categorical(self: Tensor[B], num_samples: builtins.int) -> Tensor[B]:  # type: ignore[misc]
+        """Draw `num_samples` indices for each row of weights along the last dim, which need not add up to 1.
+
+        An index is drawn as often as its weight says, with replacement; the other dims are kept.
+        """
+        count = _count(num_samples)
+        if not self.shape or not self.shape[-1]:
+            raise ShapeError(f"categorical: needs weights along the last dim, got shape {tuple(self.shape)}")
+        weights = self.detach().float()
+        sums = (weights.cast(f32) if weights.dtype in HALVES else weights).cumsum(-1)
+        total = sums.narrow(-1, self.shape[-1] - 1, 1)
+        points = draw("categorical", (*self.shape[:-1], count), Distribution.Default, self.device, sums.dtype) * total
+        steps, total = sums.unsqueeze_dim(len(self.shape) - 1), total.unsqueeze_dim(len(self.shape) - 1)
+        passed = steps.lower_equal(points.unsqueeze_dim(len(self.shape))).int().sum_dim(-1).squeeze_dim(-1)
+        last = steps.lower(total).int().sum_dim(-1).squeeze_dim(-1)  # rounding must not reach an index of weight 0
+        return passed.min_pair(last)
+
+
+def _count(number: Any) -> builtins.int:
+    try:
+        count = operator.index(number)
+    except TypeError:
+        raise ArgumentError(f"categorical: num_samples must be an int, got {number!r}") from None
+    if count < 0:
+        raise ArgumentError(f"categorical: num_samples must be 0 or more, got {count}")
+    return count

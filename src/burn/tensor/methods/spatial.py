@@ -1,0 +1,24 @@
+"""Sampling between pixels under Burn's name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from burn.ops import spatial
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B
+    from burn.tensor.options import GridSampleOptions
+    from burn.tensor.tensor import Tensor
+
+
+class SpatialMethods:
+    """What an image can be asked for."""
+
+    __slots__ = ()
+
+    def grid_sample_2d(self: Tensor[B], grid: Tensor[Any], options: GridSampleOptions | None = None) -> Tensor[B]:  # type: ignore[misc]
+        """Read an image at the places `grid` (batch, rows, columns, 2) names, each a pair (x, y) in -1..1."""
+        if options is None:
+            return spatial.grid_sample_2d(self, grid)
+        return spatial.grid_sample_2d(self, grid, options.mode, options.padding_mode, options.align_corners)

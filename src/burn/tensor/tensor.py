@@ -1,0 +1,327 @@
+"""The `Tensor`: a handle, the device it lives on, its dtype and its shape.
+
+Operations are rows of the op table, listed in the class body under Burn's names. Nothing changes a
+tensor in place; a device reuses a buffer when nobody can see it.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from burn.device import Device, current_device
+from burn.dtype import DType, Kind
+from burn.errors import ArgumentError, AutodiffError, DataError, DeviceError, DTypeError
+from burn.ops import dispatch
+from burn.shape import Shape
+from burn.tensor.data import TensorData
+from burn.tensor.methods.activation import ActivationMethods
+from burn.tensor.methods.creation import CreationMethods, place
+from burn.tensor.methods.elementwise import ElementwiseMethods
+from burn.tensor.methods.indexing import IndexingMethods
+from burn.tensor.methods.linalg import LinalgMethods
+from burn.tensor.methods.movement import MovementMethods
+from burn.tensor.methods.quantization import QuantizationMethods
+from burn.tensor.methods.random import RandomMethods
+from burn.tensor.methods.reduce import ReduceMethods
+from burn.tensor.methods.sort import SortMethods
+from burn.tensor.methods.spatial import SpatialMethods
+from burn.tensor.printing import format_tensor, parse_format_spec
+
+if TYPE_CHECKING:
+    from burn.backend.autodiff import Autodiff, Gradients
+
+B = TypeVar("B", bound=Device, default=Any)
+D = TypeVar("D", bound=Device)
+I = TypeVar("I", bound=Device)  # noqa: E741
+
+NO_SHAPE: Any = object()
+
+
+class Tensor(
+    ActivationMethods,
+    CreationMethods,
+    ElementwiseMethods,
+    IndexingMethods,
+    LinalgMethods,
+    MovementMethods,
+    QuantizationMethods,
+    RandomMethods,
+    ReduceMethods,
+    SortMethods, SpatialMethods,
+    Generic[B],
+):
+    """An array of numbers on a device.
+
+    Make one with `burn.tensor(...)`, `Tensor.from_data(...)`, `Tensor.zeros(...)` and the like. The
+    parameter names the device for type checkers; a bare `Tensor` means any device.
+    """
+
+    __slots__ = ("handle", "device", "dtype", "shape", "__weakref__")
+
+    handle: Any
+    device: B
+    dtype: DType
+    shape: Shape
+
+    __array_ufunc__ = None
+
+    def __init__(self, handle: Any, device: B = NO_SHAPE, dtype: DType = NO_SHAPE, shape: Shape = NO_SHAPE) -> None:
+        if shape is NO_SHAPE:
+            raise DTypeError("Tensor: make one with burn.tensor(data, device=...) or Tensor.from_data(data, device)")
+        self.handle = handle
+        self.device = device
+        self.dtype = dtype
+        self.shape = shape
+
+    # What it is
+
+    @property
+    def kind(self) -> Kind:
+        """`Float`, `Int` or `Bool`."""
+        return self.dtype.kind
+
+    @property
+    def rank(self) -> builtins.int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def dims(self) -> tuple[builtins.int, ...]:
+        """The sizes as a plain tuple."""
+        return tuple(self.shape)
+
+    def num_elements(self) -> builtins.int:
+        """The number of elements."""
+        return self.shape.num_elements()
+
+    # Reading
+
+    def to_data(self) -> TensorData:
+        """The values on the host."""
+        return TensorData.adopt(self.device.to_host(self.handle), self.dtype)
+
+    into_data = try_into_data = to_data
+
+    def to_data_as(self, dtype: Any) -> TensorData:
+        """The values on the host, in another dtype."""
+        return self.to_data().convert(dtype)
+
+    async def to_data_async(self) -> TensorData:
+        """The values on the host, for programs that wait on several things at once."""
+        return self.to_data()
+
+    into_data_async = to_data_async
+
+    def into_scalar(self) -> Any:
+        """The value of a tensor of one element, as a Python number."""
+        if self.shape.num_elements() != 1:
+            raise DataError(
+                f"into_scalar: a tensor of shape {tuple(self.shape)} has {self.shape.num_elements()} elements, not one"
+            )
+        return self.device.to_host(self.handle).reshape(()).item()
+
+    item = try_into_scalar = into_scalar
+
+    async def into_scalar_async(self) -> Any:
+        """The value of a tensor of one element, for programs that wait on several things at once."""
+        return self.into_scalar()
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The values as a read-only NumPy array; on the host it shares the tensor's memory."""
+        array = self.device.to_host(self.handle).view()
+        array.flags.writeable = False
+        return array
+
+    def tolist(self) -> Any:
+        """The values as nested Python lists."""
+        return self.device.to_host(self.handle).tolist()
+
+    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != np.dtype(dtype):
+            if copy is False:
+                raise DataError(f"__array__: {self.dtype} does not become {dtype} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.device.base.to_dlpack(self._bottom(), **options)
+
+    def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]:
+        return self.device.base.dlpack_device(self._bottom())
+
+    @staticmethod
+    def from_dlpack(other: Any, device: D | None = None, copy: builtins.bool = True) -> Tensor[D]:
+        """A tensor over another library's memory; `copy=False` shares it, and then nobody may write to it."""
+        target = current_device() if device is None else device
+        handle = target.base.from_dlpack(other, copy)
+        base = dispatch.wrap(target.base, handle)
+        return Tensor(target.lift(base), target, base.dtype, base.shape)
+
+    def _bottom(self) -> Any:
+        """The handle of the hardware, below every decorator."""
+        handle, device = self.handle, self.device
+        while device.below is not None:
+            handle, device = device.undecorated(handle), device.below  # type: ignore[assignment]
+        return handle
+
+    # Moving
+
+    def to_device(self, device: D) -> Tensor[D]:
+        """This tensor on another device. A gradient flows back across."""
+        if device is self.device:
+            return self  # type: ignore[return-value]
+        if not isinstance(device, Device):
+            raise DeviceError(f"to_device: needs a device such as NdArray(), got {device!r}")
+        return device.receive(self)
+
+    to = to_device
+
+    def into_primitive(self) -> Any:
+        """The handle that the device's kernels work on."""
+        return self.handle
+
+    @staticmethod
+    def from_primitive(primitive: Any, device: D | None = None) -> Tensor[D]:
+        """A tensor around a handle of `device`."""
+        target = current_device() if device is None else device
+        return dispatch.wrap(target, primitive)
+
+    def clone(self) -> Tensor[B]:
+        """This tensor: nothing can change it, so it needs no copy."""
+        return self
+
+    def can_mut(self) -> builtins.bool:
+        """Whether the device may overwrite the buffer: never, as far as the user can see."""
+        return False
+
+    # Gradients
+
+    def backward(self: Tensor[Autodiff[I]], *, retain_graph: builtins.bool = False) -> Gradients[I]:
+        """Compute the gradients of everything this tensor depends on, starting from ones.
+
+        The graph is released as it is used; `retain_graph` keeps it for another call.
+        """
+        return self.device.backward(self, retain_graph)
+
+    def grad(self: Tensor[Autodiff[I]], grads: Gradients[I]) -> Tensor[I] | None:
+        """The gradient of this tensor, on the inner device; None if none reached it."""
+        self._check_gradients("grad")
+        return grads.get(self)
+
+    def grad_remove(self: Tensor[Autodiff[I]], grads: Gradients[I]) -> Tensor[I] | None:
+        """Take the gradient of this tensor out of `grads`."""
+        self._check_gradients("grad_remove")
+        return grads.remove(self)
+
+    def grad_replace(self: Tensor[Autodiff[I]], grads: Gradients[I], gradient: Tensor[I]) -> None:
+        """Put another gradient in the place of this tensor's."""
+        self._check_gradients("grad_replace")
+        grads.replace(self, gradient)
+
+    def _check_gradients(self, operation: str) -> None:
+        if not self.device.is_autodiff:
+            raise AutodiffError(
+                f"{operation}: this tensor lives on {self.device!r}, which records no graph; "
+                f"create it on {self.device!r}.autodiff()"
+            )
+
+    def require_grad(self) -> Tensor[B]:
+        """This tensor with its gradient kept by `backward`. Without autodiff, itself."""
+        return self.set_require_grad(True)
+
+    def set_require_grad(self, require_grad: builtins.bool) -> Tensor[B]:
+        """This tensor with its gradient kept or not. Without autodiff, itself."""
+        return self.device.tracked(self, require_grad)
+
+    def is_require_grad(self) -> builtins.bool:
+        """Whether `backward` keeps the gradient of this tensor."""
+        return self.device.is_tracked(self)
+
+    def detach(self) -> Tensor[B]:
+        """This tensor cut off from its graph. Without autodiff, itself."""
+        return self.device.tracked(self, False)
+
+    @overload
+    def inner(self: Tensor[Autodiff[I]]) -> Tensor[I]: ...
+    @overload
+    def inner(self) -> Tensor[B]: ...
+    def inner(self) -> Tensor[Any]:
+        """This tensor on the device below one `Autodiff`; itself where there is none."""
+        return self.device.inward(self)
+
+    def no_grad(self) -> Tensor[Any]:
+        """This tensor below every `Autodiff`."""
+        tensor: Tensor[Any] = self
+        while tensor.device.is_autodiff:
+            tensor = tensor.inner()
+        return tensor
+
+    @staticmethod
+    def from_inner(tensor: Tensor[D]) -> Tensor[Autodiff[D]]:
+        """`tensor` on `Autodiff` of its device, as a constant."""
+        device = tensor.device.autodiff() if not tensor.device.is_autodiff else Device.autodiff_factory(tensor.device)  # type: ignore[misc]
+        return Tensor(device.lift(tensor), device, tensor.dtype, tensor.shape)
+
+    # Python
+
+    def __len__(self) -> builtins.int:
+        if not self.shape:
+            raise ArgumentError("len: a 0-d tensor has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor[B]]:
+        if not self.shape:
+            raise ArgumentError("iter: a 0-d tensor cannot be iterated over")
+        return (self[index] for index in range(self.shape[0]))
+
+    def __bool__(self) -> builtins.bool:
+        if self.shape.num_elements() != 1:
+            raise ArgumentError(
+                f"bool: a tensor of shape {tuple(self.shape)} is neither true nor false; use .any() or .all()"
+            )
+        return builtins.bool(self.into_scalar())
+
+    def __float__(self) -> builtins.float:
+        return builtins.float(self.into_scalar())
+
+    def __int__(self) -> builtins.int:
+        return builtins.int(self.into_scalar())
+
+    def __index__(self) -> builtins.int:
+        if not self.dtype.is_int:
+            raise TypeError(f"only an int tensor of one element can be an index, this one is {self.dtype}")
+        return builtins.int(self.into_scalar())
+
+    def __str__(self) -> str:
+        return format(self, "")
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format_tensor(
+            self.device.to_host(self.handle),
+            place=self.device.place,
+            label=self.device.label,
+            kind=self.kind.value,
+            dtype=self.dtype,
+            precision=parse_format_spec(spec),
+        )
+
+    def __reduce__(self) -> Any:
+        return _restore, (self.to_data().to_wire(), self.device)
+
+    def __copy__(self) -> Tensor[B]:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tensor[B]:
+        return self
+
+
+def _restore(wire: Any, device: Device) -> Tensor[Any]:
+    """A pickled tensor on the device it came from."""
+    return place(TensorData.from_wire(wire), device)

@@ -1,0 +1,170 @@
+"""Tolerances: how far two numbers may be apart and still count as equal in a test.
+
+    data.assert_approx_eq(expected, Tolerance.permissive())
+    data.assert_approx_eq(expected, Tolerance.rel_abs(1e-3, 1e-6).set_half_relative(1e-2))
+
+Two values are close when they are equal, or when `|x - y| < max(absolute, relative * max(|x|, |y|))`.
+A tolerance is a value: its builders return a changed copy. Bounds set for half, single or double
+precision take the place of the general ones for data of that precision.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from burn.dtype import DType, f32
+from burn.dtype import dtype as as_dtype
+from burn.errors import ArgumentError
+
+Precision = Literal["half", "single", "double"]
+
+STRICT_STEPS = 64
+"""The absolute bound of `strict`, in smallest positive normal numbers of the dtype."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Bounds on a relative and an absolute difference; without arguments, the balanced ones."""
+
+    relative_bound: float = 0.005
+    absolute_bound: float | None = 1e-5
+    """None stands for `STRICT_STEPS` times the smallest positive number of the dtype."""
+    half: tuple[float | None, float | None] = (None, None)
+    single: tuple[float | None, float | None] = (None, None)
+    double: tuple[float | None, float | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        _check_relative(self.relative_bound)
+        if self.absolute_bound is not None:
+            _check_absolute(self.absolute_bound)
+        for relative, absolute in (self.half, self.single, self.double):
+            if relative is not None:
+                _check_relative(relative)
+            if absolute is not None:
+                _check_absolute(absolute)
+
+    # Presets
+
+    @classmethod
+    def strict(cls) -> Tolerance:
+        """No relative difference; an absolute one only among the tiniest numbers."""
+        return cls(0.0, None)
+
+    @classmethod
+    def balanced(cls) -> Tolerance:
+        """The default: 0.5 % relative or 1e-5 absolute."""
+        return cls()
+
+    @classmethod
+    def permissive(cls) -> Tolerance:
+        """1 % relative or 0.01 absolute."""
+        return cls(0.01, 0.01)
+
+    @classmethod
+    def default(cls) -> Tolerance:
+        """The balanced preset."""
+        return cls()
+
+    @classmethod
+    def rel_abs(cls, relative: float, absolute: float) -> Tolerance:
+        """Both bounds."""
+        return cls(float(relative), float(absolute))
+
+    @classmethod
+    def relative(cls, bound: float) -> Tolerance:
+        """A relative bound only."""
+        return cls(float(bound), 0.0)
+
+    @classmethod
+    def absolute(cls, bound: float) -> Tolerance:
+        """An absolute bound only."""
+        return cls(0.0, float(bound))
+
+    @classmethod
+    def of(cls, value: Tolerance | float | None) -> Tolerance:
+        """Read a user's tolerance: None is the default, a number is both bounds at once."""
+        if value is None:
+            return cls()
+        if isinstance(value, Tolerance):
+            return value
+        if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+            return cls.rel_abs(float(value), float(value))
+        raise ArgumentError(f"tolerance: {value!r} is neither a Tolerance nor a number; write Tolerance.balanced()")
+
+    # Builders
+
+    def set_relative(self, bound: float) -> Tolerance:
+        """The same tolerance with another general relative bound."""
+        return replace(self, relative_bound=float(bound))
+
+    def set_absolute(self, bound: float) -> Tolerance:
+        """The same tolerance with another general absolute bound."""
+        return replace(self, absolute_bound=float(bound))
+
+    def set_half_relative(self, bound: float) -> Tolerance:
+        """Another relative bound for f16, bf16 and narrower floats."""
+        return replace(self, half=(float(bound), self.half[1]))
+
+    def set_half_absolute(self, bound: float) -> Tolerance:
+        """Another absolute bound for f16, bf16 and narrower floats."""
+        return replace(self, half=(self.half[0], float(bound)))
+
+    def set_single_relative(self, bound: float) -> Tolerance:
+        """Another relative bound for f32."""
+        return replace(self, single=(float(bound), self.single[1]))
+
+    def set_single_absolute(self, bound: float) -> Tolerance:
+        """Another absolute bound for f32."""
+        return replace(self, single=(self.single[0], float(bound)))
+
+    def set_double_relative(self, bound: float) -> Tolerance:
+        """Another relative bound for f64."""
+        return replace(self, double=(float(bound), self.double[1]))
+
+    def set_double_absolute(self, bound: float) -> Tolerance:
+        """Another absolute bound for f64."""
+        return replace(self, double=(self.double[0], float(bound)))
+
+    # Use
+
+    def bounds(self, dtype: DType = f32) -> tuple[float, float]:
+        """The relative and the absolute bound for data of a dtype."""
+        dtype = as_dtype(dtype)
+        relative, absolute = getattr(self, _precision(dtype)) if dtype.is_float else (None, None)
+        if absolute is None:
+            absolute = self.absolute_bound
+        if absolute is None:
+            absolute = STRICT_STEPS * dtype.finfo().min_positive if dtype.is_float else 0.0
+        return (self.relative_bound if relative is None else relative), absolute
+
+    def close(self, x: Any, y: Any, dtype: DType = f32) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Elementwise: whether `x` and `y` are equal or near. NaN is near nothing."""
+        relative, absolute = self.bounds(dtype)
+        left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        with np.errstate(all="ignore"):
+            largest = np.maximum(np.abs(left), np.abs(right))
+            near = np.abs(left - right) < np.maximum(absolute, relative * largest)
+            finite = np.isfinite(left) & np.isfinite(right)  # infinities are near nothing but themselves
+            return np.asarray((left == right) | (near & finite))
+
+    def approx_eq(self, x: float, y: float, dtype: DType = f32) -> bool:
+        """Whether two numbers are equal or near."""
+        return bool(self.close(x, y, dtype))
+
+
+def _precision(dtype: DType) -> Precision:
+    return "double" if dtype.bits == 64 else "single" if dtype.bits == 32 else "half"
+
+
+def _check_relative(bound: float) -> None:
+    if not 0.0 <= bound <= 1.0:
+        raise ArgumentError(f"tolerance: a relative bound lies between 0 and 1, got {bound}")
+
+
+def _check_absolute(bound: float) -> None:
+    if not (bound >= 0.0 and math.isfinite(bound)):
+        raise ArgumentError(f"tolerance: an absolute bound is 0 or more and finite, got {bound}")

@@ -1,0 +1,1 @@
+"""Commands around the package: what is missing, what is installed."""
