@@ -59,8 +59,8 @@ __all__ = [
     "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "DType", "DTypeError",
     "DataError", "Device", "DeviceError", "Distribution", "Float", "IndexingError", "Int", "LibTorch",
     "MissingOperation", "NdArray", "NoCheckpointing", "OutOfMemory", "Shape", "ShapeError", "Tensor",
-    "TensorData", "__version__", "bf16", "bool_", "default_device", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "set_default_device",
-    "tensor", "u8", "u16", "u32", "u64",
+    "TensorData", "__version__", "bf16", "bool_", "default_device", "f16", "f32", "f64", "i8", "i16", "i32", "i64",
+    "set_default_device", "tensor", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 

@@ -82,6 +82,9 @@ class _Interned(type):
     """Gives the same instance for the same arguments."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        other = cls.normal_form(*args, **kwargs)  # type: ignore[attr-defined]
+        if other is not None:
+            return other
         key = (cls, *cls.identity(*args, **kwargs))  # type: ignore[attr-defined]
         found = _INSTANCES.get(key)
         if found is None:
@@ -129,6 +132,11 @@ class Device(metaclass=_Metaclass):
     def identity(cls, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The constructor's arguments in a normal, hashable form."""
         return (*args, *sorted(kwargs.items()))
+
+    @classmethod
+    def normal_form(cls, *args: Any, **kwargs: Any) -> Device | None:
+        """The device that these arguments really mean, where it is another one."""
+        return None
 
     # Structure
 

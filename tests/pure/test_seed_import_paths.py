@@ -34,9 +34,8 @@ def test_the_prelude_gives_its_names_with_a_star() -> None:
 
 
 def test_one_tensor_class_is_found_on_every_path() -> None:
-    import burn.prelude
-
     import burn
+    import burn.prelude
     import burn.tensor
 
     assert burn.Tensor is burn.tensor.Tensor is burn.prelude.Tensor

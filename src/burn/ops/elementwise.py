@@ -396,7 +396,7 @@ def min_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     reference=np.maximum,
     vjp=dict(
         x=lambda g, x, y: g.mask_fill(logic.lower(x, y), 0.0),
-        y=lambda g, x, y: g.mask_fill(logic.lower(x, y).bool_not(), 0.0),
+        y=lambda g, x, y: g.mask_fill(logic.bool_not(logic.lower(x, y)), 0.0),
     ),
 )
 def clamp_min(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:

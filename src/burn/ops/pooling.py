@@ -12,6 +12,7 @@ import numpy as np
 
 from burn.errors import ArgumentError, ShapeError
 from burn.ops.declare import integral, only_floats, prepared, primitive
+from burn.ops.indexing_references import checked
 from burn.ops.op import Op
 from burn.ops.windows import (
     Array,
@@ -45,8 +46,8 @@ def _geometry(
     pad = not_negative(name, "padding", padding, rank)
     hole = positive(name, "dilation", dilation, rank)
     spans = tuple(extent(k, d) for k, d in zip(size, hole, strict=True))
-    if any(2 * p > span for p, span in zip(pad, spans, strict=True)):
-        raise ArgumentError(f"{name}: padding {list(pad)} must be at most half of the kernel {list(spans)}")
+    if any(2 * p > k for p, k in zip(pad, size, strict=True)):
+        raise ArgumentError(f"{name}: padding {list(pad)} must be at most half of the kernel {list(size)}")
     sizes = [_count(*each, ceil_mode) for each in zip(x[2:], size, step, pad, hole, strict=True)]
     if min(sizes) < 1 or min(x[2:]) < 1:
         raise ShapeError(
@@ -123,7 +124,8 @@ def _max_pool_backward(gradient: Array, indices: Array, x_spatial: Sizes) -> Arr
     count = int(np.prod(gradient.shape[2:]))
     values = widened(gradient).reshape(rows, count)
     result = np.zeros((rows, size), values.dtype)
-    np.add.at(result, (np.arange(rows)[:, None], indices.reshape(rows, count)), values)
+    places = checked("max_pool_backward", indices, 2, size).reshape(rows, count)
+    np.add.at(result, (np.arange(rows)[:, None], places), values)
     return result.reshape(*gradient.shape[:2], *x_spatial).astype(gradient.dtype, copy=False)
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from burn.dtype import DType, f32, from_numpy
 from burn.dtype import dtype as as_dtype
 from burn.errors import DataError, DTypeError, ShapeError
+from burn.ops.convert import Array, convert_array
 from burn.shape import Shape, as_shape
 from burn.tensor import compare
-from burn.ops.convert import Array, convert_array
 from burn.tensor.nested import read_nested
 from burn.tensor.philox import sample
 from burn.tensor.printing import format_values

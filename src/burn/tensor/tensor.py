@@ -52,7 +52,8 @@ class Tensor(
     QuantizationMethods,
     RandomMethods,
     ReduceMethods,
-    SortMethods, SpatialMethods,
+    SortMethods,
+    SpatialMethods,
     Generic[B],
 ):
     """An array of numbers on a device.

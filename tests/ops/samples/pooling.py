@@ -76,6 +76,7 @@ def _avg_pool() -> Iterator[Sample]:
     yield call(random(1, 2, 7, 7), 3, 2, 1, True, True)
     yield call(random(1, 2, 7, 7), 3, 2, 1, False, True)
     yield call(random(1, 2, 5), 2, 3, 1, True, True)
+    yield call(random(1, 2, 3, 2, 1), 3, 1, 1, False, oracle=False)  # torch refuses this in three dims only
     yield call(random(1, 1, 6, 6), 2, 5, 1, False, True)
     yield call(random(1, 1, 3), 1)
     yield call(random(2, 2, 2, 2), 4, 1, 2)
@@ -160,5 +161,8 @@ refused(
     "max_pool_backward", random(1, 1, 3), integers(1, 1, 4), 5, error=ShapeError, match=r"\(1, 1, 4\), got \(1, 1, 3\)"
 )
 refused("max_pool_backward", random(1, 1, 3), random(1, 1, 3), 5, error=DTypeError, match="needs an int tensor")
+refused(
+    "max_pool_backward", random(1, 1, 3), integers(1, 1, 3, low=5, high=6), 5, error=IndexError, match="index 5 is out"
+)
 refused("avg_pool_backward", random(1, 1, 3), 8, 2, error=ShapeError, match=r"\(1, 1, 4\), got \(1, 1, 3\)")
 refused("adaptive_avg_pool_backward", random(1, 3), 8, error=ShapeError, match="one to three spatial dims")

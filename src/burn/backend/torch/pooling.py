@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from burn.backend.torch.dtypes import to_torch
+from burn.backend.torch.indexing import _checked
 from burn.backend.torch.precision import through_single
 from burn.dtype import DType
 
@@ -23,8 +24,16 @@ _AVG_BACKWARD = (_aten.avg_pool2d_backward, through_single(_aten.avg_pool3d_back
 _ADAPTIVE_AVG_BACKWARD = (_aten._adaptive_avg_pool2d_backward, _aten._adaptive_avg_pool3d_backward)
 
 
+def _is_small(spatial: Sizes, kernel: Sizes) -> bool:
+    """Whether a kernel exceeds the input, which torch refuses in three dims even where padding makes up for it."""
+    return any(size < k for size, k in zip(spatial, kernel, strict=True))
+
+
 class Pooling:
-    """Torch's pooling. In one dim the backward of two dims serves, the first of them of size 1."""
+    """Torch's pooling. In one dim the backward of two dims serves, the first of them of size 1.
+
+    The mean of a box is the mean of means: what torch refuses in three dims is done in two steps.
+    """
 
     int_dtype: DType
 
@@ -41,15 +50,25 @@ class Pooling:
         return values, indices.to(to_torch(self.int_dtype))
 
     @staticmethod
+    @through_single
     def max_pool_backward(gradient: torch.Tensor, indices: torch.Tensor, x_spatial: Sizes) -> torch.Tensor:
-        result = gradient.new_zeros((*gradient.shape[:2], math.prod(x_spatial)))
-        result.scatter_add_(2, indices.flatten(2).long(), gradient.flatten(2))
+        size = math.prod(x_spatial)
+        result = gradient.new_zeros((*gradient.shape[:2], size))
+        result.scatter_add_(2, _checked("max_pool_backward", indices, 2, size).flatten(2), gradient.flatten(2))
         return result.reshape(*gradient.shape[:2], *x_spatial)
 
     @staticmethod
     def avg_pool(
         x: torch.Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, count_include_pad: bool, ceil_mode: bool
     ) -> torch.Tensor:
+        if len(kernel) == 3 and _is_small(x.shape[2:], kernel):
+            batch, channels, depth = x.shape[:3]
+            x = x.reshape(batch, channels * depth, *x.shape[3:])
+            x = functional.avg_pool2d(x, kernel[1:], stride[1:], padding[1:], ceil_mode, count_include_pad)
+            rest = x.shape[2:]
+            x = x.reshape(batch, channels, depth, math.prod(rest))
+            x = functional.avg_pool2d(x, (kernel[0], 1), (stride[0], 1), (padding[0], 0), ceil_mode, count_include_pad)
+            return x.reshape(*x.shape[:3], *rest)
         return _AVG[len(kernel) - 1](x, kernel, stride, padding, ceil_mode, count_include_pad)  # type: ignore[no-any-return]
 
     @staticmethod
@@ -62,12 +81,19 @@ class Pooling:
         count_include_pad: bool,
         ceil_mode: bool,
     ) -> torch.Tensor:
+        rules = (ceil_mode, count_include_pad)
         if len(kernel) == 1:
             gradient, x_spatial = gradient.unsqueeze(2), (1, *x_spatial)
             kernel, stride, padding = (1, *kernel), (1, *stride), (0, *padding)
-            result = _avg_backward(gradient, x_spatial, kernel, stride, padding, ceil_mode, count_include_pad)
-            return result.squeeze(2)
-        return _avg_backward(gradient, x_spatial, kernel, stride, padding, ceil_mode, count_include_pad)
+            return _avg_backward(gradient, x_spatial, kernel, stride, padding, *rules).squeeze(2)
+        if len(kernel) == 3 and _is_small(x_spatial, kernel):
+            (batch, channels), sizes, depth = gradient.shape[:2], gradient.shape[3:], x_spatial[0]
+            flat = gradient.flatten(3)
+            flat = _avg_backward(flat, (depth, flat.shape[3]), (kernel[0], 1), (stride[0], 1), (padding[0], 0), *rules)
+            flat = flat.reshape(batch, channels * depth, *sizes)
+            flat = _avg_backward(flat, x_spatial[1:], kernel[1:], stride[1:], padding[1:], *rules)
+            return flat.reshape(batch, channels, *x_spatial)
+        return _avg_backward(gradient, x_spatial, kernel, stride, padding, *rules)
 
     @staticmethod
     def adaptive_avg_pool(x: torch.Tensor, output_size: Sizes) -> torch.Tensor:
