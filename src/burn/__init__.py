@@ -50,23 +50,23 @@ from burn.tensor import Distribution, Tensor, TensorData
 from burn.version import __version__
 
 if TYPE_CHECKING:
-    from burn.backend import LibTorch
+    from burn.backend import Cpu, Fusion, LibTorch
     from burn.tensor.methods.creation import tensor
 
 set_default_factory(NdArray)
 
 __all__ = [
-    "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "DType", "DTypeError",
-    "DataError", "Device", "DeviceError", "Distribution", "Float", "IndexingError", "Int", "LibTorch",
-    "MissingOperation", "NdArray", "NoCheckpointing", "OutOfMemory", "Shape", "ShapeError", "Tensor",
+    "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "Cpu", "DType",
+    "DTypeError", "DataError", "Device", "DeviceError", "Distribution", "Float", "Fusion", "IndexingError", "Int",
+    "LibTorch", "MissingOperation", "NdArray", "NoCheckpointing", "OutOfMemory", "Shape", "ShapeError", "Tensor",
     "TensorData", "__version__", "bf16", "bool_", "default_device", "f16", "f32", "f64", "i8", "i16", "i32", "i64",
     "set_default_device", "tensor", "u8", "u16", "u32", "u64",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name == "LibTorch":
-        from burn.backend import LibTorch
+    if name in ("Cpu", "Fusion", "LibTorch"):
+        import burn.backend
 
-        return LibTorch
+        return getattr(burn.backend, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

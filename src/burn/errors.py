@@ -7,7 +7,9 @@ be, and what to write instead; it is raised before any kernel runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 
 class BurnError(Exception):
@@ -44,6 +46,14 @@ class MissingOperation(BurnError, NotImplementedError):
 
 class OutOfMemory(BurnError, MemoryError):
     """More memory than the device can give."""
+
+
+def too_large(operation: str, shape: Sequence[int], dtype: Any, where: object) -> OutOfMemory:
+    """The error for memory that a device cannot give."""
+    needed = math.prod(shape) * dtype.size
+    return OutOfMemory(
+        f"{operation}: shape {tuple(shape)} of {dtype} needs {needed:,} bytes, more than {where!r} can give"
+    )
 
 
 class DataError(BurnError, ValueError):

@@ -1,28 +1,40 @@
 """Who computes: the backends, and the decorators around them.
 
-`LibTorch` loads PyTorch, so it is imported when it is first named.
+`LibTorch` loads PyTorch and `Cpu` loads LLVM, so they are imported when they are first named.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.autodiff import Autodiff, BalancedCheckpointing, NoCheckpointing
 from burn.backend.ndarray import NdArray
 
 if TYPE_CHECKING:
+    from burn.backend.cpu.device import Cpu
+    from burn.backend.fusion import Fusion
     from burn.backend.torch import LibTorch
 
-__all__ = ["Autodiff", "BalancedCheckpointing", "LibTorch", "NdArray", "NoCheckpointing"]
+__all__ = ["Autodiff", "BalancedCheckpointing", "Cpu", "Fusion", "LibTorch", "NdArray", "NoCheckpointing"]
+
+_LATER = {
+    "Cpu": ("burn.backend.cpu.device", "llvmlite", "cpu"),
+    "Fusion": ("burn.backend.fusion", "", ""),
+    "LibTorch": ("burn.backend.torch", "torch", "torch"),
+}
+"""From name to (module, package it needs, extra that installs it)."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "LibTorch":
-        try:
-            from burn.backend.torch import LibTorch
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise ImportError("LibTorch needs PyTorch: pip install 'burn-dl[torch]'") from error
-        return LibTorch
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, package, extra = _LATER[name]
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if not package or error.name != package:
+            raise
+        raise ImportError(f"{name} needs {package}: pip install 'burn-dl[{extra}]'") from error
+    globals()[name] = found
+    return found

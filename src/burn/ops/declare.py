@@ -131,6 +131,7 @@ def unary(
     def declare(function: F) -> F:
         op = Op(function, "primitive", family=_family(function), reference=reference, vjp=vjp, scalar=scalar)
         op.rule = lambda op, x: (x.shape, result or x.dtype, ())
+        op.is_elementwise, op.result_dtype = True, result
         return _publish(op, dispatch.unary(op, dtype.accepts, dtype.coerce, result), function)  # type: ignore[no-any-return]
 
     return declare
@@ -149,7 +150,7 @@ def binary(
     def declare(function: Callable[..., Any]) -> Binary:
         op = Op(function, "primitive", family=_family(function), reference=reference, vjp=vjp, scalar=scalar)
         op.rule = _binary_rule(result)
-        op.is_elementwise_pair, op.gives_bool = True, result is bool_
+        op.is_elementwise, op.result_dtype = True, result
         call = dispatch.binary(op, dtype.accepts, dtype.coerce, result, exact=result is bool_)
         return _publish(op, call, function)  # type: ignore[no-any-return]
 

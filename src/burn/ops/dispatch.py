@@ -14,7 +14,7 @@ import numpy as np
 
 from burn.device import Device, common_device
 from burn.dtype import FLOATS, DType, f64, i64, promote, promote_all
-from burn.errors import DTypeError, OutOfMemory
+from burn.errors import DTypeError, too_large
 from burn.ops.op import Op
 from burn.shape import Shape, broadcast, broadcast_all
 
@@ -74,7 +74,8 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
     floats = accepts & FLOATS
 
     def call(x: Any, y: Any) -> Any:
-        if isinstance(x, Tensor) and isinstance(y, Tensor):
+        # Comparing classes first is cheaper than isinstance, and nearly always enough.
+        if (x.__class__ is Tensor or isinstance(x, Tensor)) and (y.__class__ is Tensor or isinstance(y, Tensor)):
             device = x.device
             dtype = x.dtype
             if y.dtype is dtype and y.device is device and dtype in accepts:
@@ -258,10 +259,7 @@ def creation(op: Op) -> Call:
         except (MemoryError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and "memory" not in str(error):
                 raise
-            needed = shape.num_elements() * dtype.size
-            raise OutOfMemory(
-                f"{op.name}: shape {tuple(shape)} of {dtype} needs {needed:,} bytes, more than {device!r} can give"
-            ) from None
+            raise too_large(op.name, shape, dtype, device) from None
 
     return call
 

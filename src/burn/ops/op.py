@@ -16,6 +16,7 @@ from burn.errors import ArgumentError, BurnError
 
 if TYPE_CHECKING:
     from burn.device import Device
+    from burn.dtype import DType
 
 OpKind = Literal["primitive", "composite", "hosted"]
 Bound = Literal["compute", "memory"]
@@ -84,8 +85,8 @@ class Op:
         self.vjp = self._read_vjp(vjp or {})
         self._stack_vjps: dict[type, dict[int, Vjp]] = {}
         self._kernels: dict[type, Callable[..., Any]] = {}
-        self.is_elementwise_pair = False
-        self.gives_bool = False
+        self.is_elementwise = False
+        self.result_dtype: DType | None = None  # of elementwise rows; None stands for the operands' own
         known = TABLE.get(self.name)
         if known is not None and _origin(known.function) != _origin(function):
             raise ArgumentError(

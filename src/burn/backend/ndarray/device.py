@@ -58,8 +58,8 @@ class NdArray(
         kernel = super().resolve(op)
         if kernel is None or op.kind == "hosted":
             return kernel
-        if op.is_elementwise_pair:
-            return quiet_pair(kernel, keeps_dtype=not op.gives_bool)
+        if op.is_elementwise and op.operand_count == 2:
+            return quiet_pair(kernel, keeps_dtype=op.result_dtype is None)
         return quiet(kernel, len(op.parameters))
 
     def is_handle(self, value: Any) -> bool:

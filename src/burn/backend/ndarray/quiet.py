@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from burn.dtype import HALVES
-
 
 class _Quiet(threading.local):
     def __init__(self) -> None:
@@ -42,19 +40,17 @@ def quiet_pair(kernel: Callable[..., Any], keeps_dtype: bool) -> Callable[..., A
     NumPy would convert a number to half precision first, or (for bfloat16) widen the result: here
     such a pair is computed in f32 and rounded once.
     """
-    halves = [each.numpy for each in HALVES]
 
-    def with_number(x: Any, y: Any) -> Any:
+    def in_half(x: Any, y: Any) -> Any:
         dtype = y.dtype if x.__class__ is float else x.dtype
-        if dtype not in halves:
-            return _quiet.run(kernel, x, y)
         wide = [each if each.__class__ is float else each.astype(np.float32) for each in (x, y)]
         result = _quiet.run(kernel, *wide)
         return _quiet.run(result.astype, dtype) if keeps_dtype else result
 
     def run(x: Any, y: Any) -> Any:
-        if y.__class__ is float or x.__class__ is float:
-            return with_number(x, y)
+        # A float beside an array of elements of two bytes: the array can only be f16 or bf16.
+        if (y.__class__ is float and x.itemsize == 2) or (x.__class__ is float and y.itemsize == 2):
+            return in_half(x, y)
         return _quiet.run(kernel, x, y)
 
     return run

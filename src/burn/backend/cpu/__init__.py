@@ -1,0 +1,1 @@
+"""The CPU engine: compiled kernels, library calls and the plans that run them."""

@@ -1,0 +1,73 @@
+"""The `Cpu` device: our own engine on the processor.
+
+`Cpu()` records operations and runs them as plans (it is `Fusion` around the plain device);
+`Cpu(fusion=False)` runs each operation at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from burn.backend.cpu.plan import prepare
+from burn.backend.fusion import Fusion
+from burn.backend.ndarray import NdArray
+from burn.device import Device
+from burn.dtype import DType, f32, i64
+from burn.dtype import dtype as as_dtype
+from burn.program import Program
+
+
+class Cpu(NdArray):
+    """The processor, through kernels generated for it. What has no kernel yet runs on NumPy."""
+
+    label = "cpu"
+
+    def __init__(self, *, fusion: bool = True, float: DType = f32, int: DType = i64) -> None:
+        super().__init__(float, int)
+
+    @classmethod
+    def identity(cls, float: Any = f32, int: Any = i64, *, fusion: bool = True) -> tuple[Any, ...]:
+        return (fusion, *NdArray.identity(float, int))
+
+    @classmethod
+    def normal_form(cls, *, fusion: bool = True, float: Any = f32, int: Any = i64) -> Device | None:
+        return Fusion(cls(fusion=False, float=float, int=int)) if fusion else None
+
+    @property
+    def hardware(self) -> tuple[Any, ...]:
+        return ("cpu",)
+
+    def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Any:
+        """A plan for a program recorded by `Fusion`."""
+        return prepare(program, free, self)
+
+    def from_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return self.settled(array)
+
+    def settled(self, handle: Any) -> np.ndarray[Any, Any]:
+        """The handle as plans expect it: row-major, without gaps."""
+        return np.ascontiguousarray(handle).reshape(np.shape(handle))
+
+    def fused_name(self) -> str:
+        """What `Fusion` around this device is called."""
+        return f"Cpu({', '.join(self._settings())})"
+
+    def _settings(self) -> list[str]:
+        settings = []
+        if self.float_dtype is not f32:
+            settings.append(f"float={self.float_dtype}")
+        if self.int_dtype is not i64:
+            settings.append(f"int={self.int_dtype}")
+        return settings
+
+    def __repr__(self) -> str:
+        return f"Cpu({', '.join(['fusion=False', *self._settings()])})"
+
+    def __reduce__(self) -> Any:
+        return _plain, (as_dtype(self.float_dtype), as_dtype(self.int_dtype))
+
+
+def _plain(float: DType, int: DType) -> Device:
+    return Cpu(fusion=False, float=float, int=int)

@@ -1,0 +1,289 @@
+"""Units of work: which nodes share a loop, and when it runs.
+
+Time is counted in steps: what a unit makes is there for units of later steps, and inside a loop a
+value is there at once. Elementwise nodes of one step and one shape that are connected by values share
+a loop. A reduction along the trailing dims shares it too: its result is one number per row, known to
+the rest of the same row (softmax and layer norm become one loop). Everything else (matmul, a
+reduction along other dims, an operation without a kernel) is a unit of its own.
+
+Nodes are first placed as early as they can run; then elementwise nodes sink to the loops that read
+them, so that `m * b1` is computed where the optimizer's update needs it and not in a loop of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from burn.backend.cpu.lower.access import Access, viewed, whole
+from burn.ops.op import Op
+from burn.program.program import Constant, Node, Program
+
+VIEWS = frozenset(("reshape", "expand", "permute", "flip", "slice"))
+REDUCTIONS = frozenset(("sum_dims", "prod_dims", "max_dims", "min_dims", "any_dims", "all_dims"))
+
+Shape = tuple[int, ...]
+LoopKey = tuple[int, Shape]
+
+
+@dataclass
+class Unit:
+    """Nodes that run together. `rows` is the number of leading dims over which a row loop goes, if any."""
+
+    kind: str  # "loop", "column" or "call"
+    step: int
+    shape: Shape
+    nodes: list[int] = field(default_factory=list)
+    rows: int | None = None
+
+
+@dataclass
+class Schedule:
+    """Units in the order in which they run, how each value is read, and which values need memory."""
+
+    units: list[Unit]
+    accesses: dict[int, Access]
+    constants: dict[int, Constant]
+    stored: set[int]
+    row_values: set[int]
+
+
+def is_map(op: Op) -> bool:
+    """Whether an operation works element by element."""
+    return op.scalar is not None or op.name == "cast"
+
+
+def trailing_split(shape: Shape, dims: tuple[int, ...]) -> int | None:
+    """The number of leading dims if `dims` are the trailing ones (dims of size 1 count for nothing)."""
+    split = len(shape)
+    while split > 0 and (split - 1 in dims or shape[split - 1] == 1):
+        split -= 1
+    long = [dim for dim in dims if shape[dim] != 1]
+    return split if long and all(dim >= split for dim in long) else None
+
+
+class Scheduler:
+    """Assigns every node of a program to a unit."""
+
+    def __init__(self, program: Program, fits: Callable[[Program, Node], bool]) -> None:
+        self.program = program
+        self.fits = fits
+        self.kinds: list[str] = []  # of each node: constant, view, row view, map, row, column, call
+        self.step: dict[int, int] = {}  # the step in which a value is made; inputs: -1
+        self.home: dict[int, Shape] = {}  # the shape of the loop in which a value is made
+        self.row_values: set[int] = set()
+        self.splits: dict[LoopKey, int] = {}
+        self.accesses: dict[int, Access] = {}
+        self.constants: dict[int, Constant] = {}
+        self.stored: set[int] = set()
+
+    def schedule(self) -> Schedule:
+        """Place every node early, sink what can wait, then gather the units."""
+        program = self.program
+        for number in range(program.inputs):
+            self.step[number] = -1
+            self.accesses[number] = whole(number, tuple(program.values[number].shape))
+        for node in program.nodes:
+            self.kinds.append(self._place(node))
+        self._sink()
+        self._find_stored()
+        units = self._loops()
+        units += [
+            Unit(kind, self.step[node.results[0]], self._source_shape(node), [position])
+            for position, (node, kind) in enumerate(zip(program.nodes, self.kinds, strict=True))
+            if kind in ("column", "call")
+        ]
+        units.sort(key=lambda unit: (unit.step, unit.nodes[0]))
+        return Schedule(units, self.accesses, self.constants, self.stored, self.row_values)
+
+    def _source_shape(self, node: Node) -> Shape:
+        first = node.operands[0] if node.operands else None
+        return tuple(self.program.values[first if isinstance(first, int) else node.results[0]].shape)
+
+    # As early as possible
+
+    def _place(self, node: Node) -> str:
+        name = node.op.name
+        if name == "full" and isinstance(node.operands[0], Constant):
+            self.constants[node.results[0]] = node.operands[0]
+            return "constant"
+        if name in VIEWS:
+            kind = self._place_view(node)
+            if kind is not None:
+                return kind
+        if self.fits(self.program, node):
+            if is_map(node.op):
+                return self._place_map(node)
+            if name in REDUCTIONS:
+                return self._place_reduction(node)
+        return self._place_call(node)
+
+    def _place_view(self, node: Node) -> str | None:
+        source, result = node.operands[0], node.results[0]
+        shape = tuple(self.program.values[result].shape)
+        assert isinstance(source, int)
+        if source in self.constants:
+            self.constants[result] = self.constants[source]
+            return "constant"
+        if source in self.row_values and node.op.name == "expand" and shape == self.home[source]:
+            self.row_values.add(result)
+            self.home[result], self.step[result] = shape, self.step[source]
+            return "row view"
+        access = viewed(node, self._access(source), shape)
+        if access is None:
+            return None
+        self.accesses[result] = access
+        self.step[result] = self.step[source]
+        return "view"
+
+    def _access(self, number: int) -> Access:
+        found = self.accesses.get(number)
+        if found is None:
+            found = self.accesses[number] = whole(number, tuple(self.program.values[number].shape))
+        return found
+
+    def _ready(self, number: int, home: Shape | None) -> int:
+        """The first step in which a loop of shape `home` (or another unit) can read a value."""
+        if number in self.constants:
+            return 0
+        return self.step[number] if home is not None and self.home.get(number) == home else self.step[number] + 1
+
+    def _place_map(self, node: Node) -> str:
+        result = node.results[0]
+        shape = tuple(self.program.values[result].shape)
+        home = self._rows_of(node, shape)
+        if home is not None:
+            step = max(self._ready(number, home) for number in node.reads())
+            if (step, home) in self.splits:
+                self.row_values.add(result)
+                self.home[result], self.step[result] = home, step
+                return "row"
+        self.home[result] = shape
+        self.step[result] = max([self._ready(number, shape) for number in node.reads()], default=0)
+        return "map"
+
+    def _rows_of(self, node: Node, shape: Shape) -> Shape | None:
+        """The shape of the loop whose rows a node works on, if it works on rows."""
+        for number in node.reads():
+            if number in self.row_values:
+                home = self.home[number]
+                split = self.splits.get((self.step[number], home))
+                if split is not None and shape == (*home[:split], *(1 for _ in home[split:])) != home:
+                    return home
+        return None
+
+    def _place_reduction(self, node: Node) -> str:
+        source, result = node.operands[0], node.results[0]
+        assert isinstance(source, int)
+        shape = tuple(self.program.values[source].shape)
+        (dims,) = node.attributes
+        if source in self.constants or all(shape[dim] == 1 for dim in dims) or 0 in shape:
+            return self._place_call(node)
+        split = trailing_split(shape, dims)
+        if split is None:
+            self.step[result] = self._ready(source, None)
+            return "column"
+        step = self._ready(source, shape) if source not in self.row_values else self._ready(source, None)
+        while self.splits.get((step, shape), split) != split:
+            step += 1
+        self.splits[step, shape] = split
+        self.row_values.add(result)
+        self.home[result], self.step[result] = shape, step
+        return "row"
+
+    def _place_call(self, node: Node) -> str:
+        step = max([self._ready(number, None) for number in node.reads()], default=0)
+        for result in node.results:
+            self.step[result] = step
+        return "call"
+
+    # As late as useful
+
+    def _sink(self) -> None:
+        """Move a map that is only read by loops of its own shape to the first of them."""
+        program = self.program
+        uses = program.uses()
+        outputs = set(program.outputs)
+        for position in range(len(program.nodes) - 1, -1, -1):
+            if self.kinds[position] != "map":
+                continue
+            result = program.nodes[position].results[0]
+            readers = uses[result]
+            if result in outputs or not readers:
+                continue
+            if all(self._loop_of_reader(reader) == self.home[result] for reader in readers):
+                self.step[result] = min(self.step[program.nodes[reader].results[0]] for reader in readers)
+
+    def _loop_of_reader(self, position: int) -> Shape | None:
+        if self.kinds[position] not in ("map", "row"):
+            return None
+        return self.home[self.program.nodes[position].results[0]]
+
+    # What needs memory
+
+    def _key(self, number: int) -> LoopKey | None:
+        """The loop in which a value is made; None for inputs, views and the results of calls."""
+        return (self.step[number], self.home[number]) if number in self.home else None
+
+    def _find_stored(self) -> None:
+        program = self.program
+        for node, kind in zip(program.nodes, self.kinds, strict=True):
+            if kind == "view":
+                self.stored.add(self.accesses[node.results[0]].value)
+            elif kind in ("call", "column"):
+                self.stored.update(node.results)
+                self._store_all(node.reads())
+            elif kind in ("map", "row"):
+                key = self._key(node.results[0])
+                self._store_all([number for number in node.reads() if self._key(number) != key])
+        self._store_all(list(program.outputs))
+        self.stored.update(number for number in program.outputs if number not in self.constants)
+
+    def _store_all(self, numbers: list[int]) -> None:
+        for number in numbers:
+            if number not in self.constants:
+                self.stored.add(self._access(number).value)
+
+    # Loops
+
+    def _loops(self) -> list[Unit]:
+        """The nodes of each (step, shape), split into parts that no value connects."""
+        members: dict[LoopKey, list[int]] = {}
+        for position, (node, kind) in enumerate(zip(self.program.nodes, self.kinds, strict=True)):
+            if kind in ("map", "row"):
+                key = self._key(node.results[0])
+                assert key is not None
+                members.setdefault(key, []).append(position)
+        units = []
+        for (step, shape), nodes in members.items():
+            for part in self._parts(nodes, (step, shape)):
+                reduces = any(self.kinds[p] == "row" for p in part)
+                units.append(Unit("loop", step, shape, part, self.splits[step, shape] if reduces else None))
+        return units
+
+    def _parts(self, nodes: list[int], key: LoopKey) -> list[list[int]]:
+        program = self.program
+        parent = {position: position for position in nodes}
+
+        def find(position: int) -> int:
+            while parent[position] != position:
+                position = parent[position]
+            return position
+
+        maker = {number: position for position in nodes for number in program.nodes[position].results}
+        for node, kind in zip(program.nodes, self.kinds, strict=True):
+            if kind == "row view" and node.operands[0] in maker:
+                maker[node.results[0]] = maker[node.operands[0]]
+        readers: dict[int, int] = {}
+        for position in nodes:
+            for number in program.nodes[position].reads():
+                other = maker.get(number)
+                if other is None:
+                    if number in self.constants:
+                        continue
+                    other = readers.setdefault(self._access(number).value, position)
+                parent[find(other)] = find(position)
+        parts: dict[int, list[int]] = {}
+        for position in nodes:
+            parts.setdefault(find(position), []).append(position)
+        return list(parts.values())

@@ -1,0 +1,326 @@
+"""The native part of the plan runner, as LLVM IR.
+
+No C compiler is at hand where this package runs, so the few functions that must not be Python are
+written in LLVM IR, compiled once for any CPU of the architecture, and kept in the disk cache:
+
+- `run_steps(context, steps, count, threads)` walks an array of steps in one call and answers -1, or
+  the step that failed in the low 32 bits and its status above; `run_record` takes the same four from memory;
+- `parallel_for(context, kernel, slots, extent, grain, threads)` shares `[0, extent)` among the team;
+- `copy_bytes` and `fill_bytes` are kernels of the usual form `void(slots, first, last)`.
+
+A step is one cache line: a function, six words of arguments, and its kind. The number of threads
+comes with the call, never from the step, so one array serves serial and parallel runs at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from burn.backend.cpu.cache import default_cache, kernel_key
+from burn.backend.cpu.features import require_llvm
+
+STATUS_CALL = 0
+"""A function of up to six words that returns a 32-bit status; not zero stops the plan."""
+KERNEL = 1
+"""A kernel shared among the team; its arguments are slots, extent and grain."""
+VOID_CALL = 2
+"""A function of up to six words whose return value means nothing."""
+
+WORDS = 8
+"""Words of eight bytes in a step: function, arguments, kind."""
+
+SOURCE = """
+%Step = type { ptr, [6 x i64], i64 }
+%Context = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr } ; see Context below
+%Job = type { ptr, ptr, i64, i64, ptr }               ; kernel, slots, extent, parts, context
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.smin.i64(i64, i64)
+
+; The part of one thread: extent * t / parts up to extent * (t + 1) / parts.
+define internal void @share(ptr %job, i64 %thread, i64 %threads) nounwind {
+entry:
+  %partsp = getelementptr %Job, ptr %job, i64 0, i32 3
+  %wanted = load i64, ptr %partsp
+  %parts = call i64 @llvm.smin.i64(i64 %wanted, i64 %threads)
+  %idle = icmp sge i64 %thread, %parts
+  br i1 %idle, label %done, label %work
+work:
+  %kernel = load ptr, ptr %job
+  %slotsp = getelementptr %Job, ptr %job, i64 0, i32 1
+  %slots = load ptr, ptr %slotsp
+  %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
+  %extent = load i64, ptr %extentp
+  %before = mul i64 %extent, %thread
+  %after = add i64 %before, %extent
+  %first = udiv i64 %before, %parts
+  %last = udiv i64 %after, %parts
+  call void %kernel(ptr %slots, i64 %first, i64 %last)
+  br label %done
+done:
+  ret void
+}
+
+; What libgomp runs on every thread of its team, which may be smaller than was asked.
+define internal void @region(ptr %job) nounwind {
+  %contextp = getelementptr %Job, ptr %job, i64 0, i32 4
+  %context = load ptr, ptr %contextp
+  %numberp = getelementptr %Context, ptr %context, i64 0, i32 1
+  %number = load ptr, ptr %numberp
+  %sizep = getelementptr %Context, ptr %context, i64 0, i32 2
+  %size = load ptr, ptr %sizep
+  %thread = call i32 %number()
+  %threads = call i32 %size()
+  %thread.wide = zext i32 %thread to i64
+  %threads.wide = zext i32 %threads to i64
+  call void @share(ptr %job, i64 %thread.wide, i64 %threads.wide)
+  ret void
+}
+
+define void @parallel_for(ptr %context, ptr %kernel, ptr %slots, i64 %extent, i64 %grain, i64 %threads) nounwind {
+entry:
+  %job = alloca %Job, align 64
+  %empty = icmp sle i64 %extent, 0
+  br i1 %empty, label %done, label %some
+some:
+  %small = icmp sle i64 %extent, %grain
+  %single = icmp sle i64 %threads, 1
+  %alone = or i1 %small, %single
+  br i1 %alone, label %serial, label %parallel
+serial:
+  call void %kernel(ptr %slots, i64 0, i64 %extent)
+  br label %done
+parallel:
+  %less = sub i64 %extent, 1
+  %full = udiv i64 %less, %grain
+  %grains = add i64 %full, 1
+  %parts = call i64 @llvm.smin.i64(i64 %grains, i64 %threads)
+  store ptr %kernel, ptr %job
+  %slotsp = getelementptr %Job, ptr %job, i64 0, i32 1
+  store ptr %slots, ptr %slotsp
+  %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
+  store i64 %extent, ptr %extentp
+  %partsp = getelementptr %Job, ptr %job, i64 0, i32 3
+  store i64 %parts, ptr %partsp
+  %contextp = getelementptr %Job, ptr %job, i64 0, i32 4
+  store ptr %context, ptr %contextp
+  %gomp = load ptr, ptr %context
+  %has.gomp = icmp ne ptr %gomp, null
+  br i1 %has.gomp, label %shared, label %own
+shared:
+  ; Always the whole team: libgomp ends the threads that a smaller region leaves out.
+  %team.size = trunc i64 %threads to i32
+  call void %gomp(ptr @region, ptr %job, i32 %team.size, i32 0)
+  br label %done
+own:
+  %launchp = getelementptr %Context, ptr %context, i64 0, i32 5
+  %launch = load ptr, ptr %launchp
+  %teamp = getelementptr %Context, ptr %context, i64 0, i32 6
+  %team = load ptr, ptr %teamp
+  call void %launch(ptr %team, ptr @share, ptr %job)
+  br label %done
+done:
+  ret void
+}
+
+define i64 @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads) nounwind {
+entry:
+  ; Libraries that use libgomp by themselves take this many threads too, until we return.
+  %getp = getelementptr %Context, ptr %context, i64 0, i32 3
+  %get = load ptr, ptr %getp
+  %setp = getelementptr %Context, ptr %context, i64 0, i32 4
+  %set = load ptr, ptr %setp
+  %has.limit = icmp ne ptr %get, null
+  %limit = trunc i64 %threads to i32
+  br i1 %has.limit, label %ask, label %walk
+ask:
+  %previous = call i32 %get()
+  %differs = icmp ne i32 %previous, %limit
+  br i1 %differs, label %change, label %walk
+change:
+  call void %set(i32 %limit)
+  br label %walk
+walk:
+  %restore = phi i1 [ false, %entry ], [ false, %ask ], [ true, %change ]
+  %before = phi i32 [ 0, %entry ], [ 0, %ask ], [ %previous, %change ]
+  %nothing = icmp sle i64 %count, 0
+  br i1 %nothing, label %end, label %step
+step:
+  %index = phi i64 [ 0, %walk ], [ %next, %advance ]
+  %at = getelementptr %Step, ptr %steps, i64 %index
+  %function = load ptr, ptr %at
+  %kindp = getelementptr %Step, ptr %at, i64 0, i32 2
+  %kind = load i64, ptr %kindp
+  %a0p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 0
+  %a1p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 1
+  %a2p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 2
+  %a3p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 3
+  %a4p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 4
+  %a5p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 5
+  %a0 = load i64, ptr %a0p
+  %a1 = load i64, ptr %a1p
+  %a2 = load i64, ptr %a2p
+  %a3 = load i64, ptr %a3p
+  %a4 = load i64, ptr %a4p
+  %a5 = load i64, ptr %a5p
+  switch i64 %kind, label %status.call [ i64 1, label %kernel
+                                         i64 2, label %void.call ]
+kernel:
+  %slots = inttoptr i64 %a0 to ptr
+  call void @parallel_for(ptr %context, ptr %function, ptr %slots, i64 %a1, i64 %a2, i64 %threads)
+  br label %advance
+void.call:
+  call void %function(i64 %a0, i64 %a1, i64 %a2, i64 %a3, i64 %a4, i64 %a5)
+  br label %advance
+status.call:
+  %status = call i32 %function(i64 %a0, i64 %a1, i64 %a2, i64 %a3, i64 %a4, i64 %a5)
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %fault, label %advance
+advance:
+  %next = add nuw i64 %index, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %step, label %end
+fault:
+  %status.wide = sext i32 %status to i64
+  %high = shl i64 %status.wide, 32
+  %both = or i64 %high, %index
+  br label %end
+end:
+  %result = phi i64 [ -1, %walk ], [ -1, %advance ], [ %both, %fault ]
+  br i1 %restore, label %put.back, label %leave
+put.back:
+  call void %set(i32 %before)
+  br label %leave
+leave:
+  ret i64 %result
+}
+
+; The same with its arguments in memory: ctypes takes 70 ns for each argument it converts.
+define i64 @run_record(ptr %record) nounwind {
+  %context = load ptr, ptr %record
+  %stepsp = getelementptr i64, ptr %record, i64 1
+  %steps = load ptr, ptr %stepsp
+  %countp = getelementptr i64, ptr %record, i64 2
+  %count = load i64, ptr %countp
+  %threadsp = getelementptr i64, ptr %record, i64 3
+  %threads = load i64, ptr %threadsp
+  %result = call i64 @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads)
+  ret i64 %result
+}
+
+define void @copy_bytes(ptr %slots, i64 %first, i64 %last) nounwind {
+  %destination = load ptr, ptr %slots
+  %sourcep = getelementptr ptr, ptr %slots, i64 1
+  %source = load ptr, ptr %sourcep
+  %to = getelementptr i8, ptr %destination, i64 %first
+  %from = getelementptr i8, ptr %source, i64 %first
+  %size = sub i64 %last, %first
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  ret void
+}
+
+define void @fill_bytes(ptr %slots, i64 %first, i64 %last) nounwind {
+  %destination = load ptr, ptr %slots
+  %bytep = getelementptr ptr, ptr %slots, i64 1
+  %byte = load i8, ptr %bytep
+  %to = getelementptr i8, ptr %destination, i64 %first
+  %size = sub i64 %last, %first
+  call void @llvm.memset.p0.i64(ptr %to, i8 %byte, i64 %size, i1 false)
+  ret void
+}
+"""
+
+
+class Context(ctypes.Structure):
+    """Who runs the parts of a kernel: libgomp's functions, or a team of our own; all null for nobody."""
+
+    _fields_ = (
+        ("gomp_parallel", ctypes.c_void_p),
+        ("omp_get_thread_num", ctypes.c_void_p),
+        ("omp_get_num_threads", ctypes.c_void_p),
+        ("omp_get_max_threads", ctypes.c_void_p),
+        ("omp_set_num_threads", ctypes.c_void_p),
+        ("launch", ctypes.c_void_p),
+        ("team", ctypes.c_void_p),
+    )
+
+
+class Record(ctypes.Structure):
+    """The arguments of `run_steps`."""
+
+    _fields_ = (
+        ("context", ctypes.c_void_p),
+        ("steps", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("threads", ctypes.c_int64),
+    )
+
+
+@dataclass
+class Loaded:
+    """Machine code in memory: the addresses of its functions."""
+
+    addresses: dict[str, int]
+    engine: Any = field(repr=False)
+
+
+def assemble(source: str, name: str) -> bytes:
+    """`source` as an object file for any CPU of this architecture, from the disk cache where possible."""
+
+    def build() -> bytes:
+        llvm = require_llvm()
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=2, reloc="pic")
+        module = llvm.parse_assembly(source)
+        module.verify()
+        return bytes(machine.emit_object(module))
+
+    return default_cache().load_or_build(kernel_key(f"{name}\n{source}", "any"), build)
+
+
+def keep_for_ever(value: object) -> None:
+    """Never free `value`: threads outside Python may use it while the interpreter shuts down."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
+def load(code: bytes, symbols: list[str]) -> Loaded:
+    """Map an object file for the life of the process and find its functions."""
+    llvm = require_llvm()
+    machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    keep_for_ever(engine)
+    return Loaded({symbol: int(engine.get_function_address(symbol)) for symbol in symbols}, engine)
+
+
+@dataclass
+class Native:
+    """The functions of `SOURCE`, ready to be called; each call releases the interpreter's lock."""
+
+    run_steps: Any
+    run_record: Any
+    parallel_for: Any
+    copy_bytes: int
+    fill_bytes: int
+    loaded: Loaded = field(repr=False)
+
+
+@cache
+def native() -> Native:
+    """The plan runner of this process."""
+    symbols = ["run_steps", "run_record", "parallel_for", "copy_bytes", "fill_bytes"]
+    loaded = load(assemble(SOURCE, "runner"), symbols)
+    word, pointer = ctypes.c_int64, ctypes.c_void_p
+    at = loaded.addresses
+    return Native(
+        run_steps=ctypes.CFUNCTYPE(word, pointer, pointer, word, word)(at["run_steps"]),
+        run_record=ctypes.CFUNCTYPE(word, pointer)(at["run_record"]),
+        parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word, word, word)(at["parallel_for"]),
+        copy_bytes=at["copy_bytes"],
+        fill_bytes=at["fill_bytes"],
+        loaded=loaded,
+    )

@@ -1,0 +1,213 @@
+"""The `Fusion` device."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypeVar
+
+from burn.backend.decorator import Decorator
+from burn.backend.fusion.handle import Lazy, Storage
+from burn.backend.fusion.stream import PlanCache, Stream
+from burn.device import Device
+from burn.errors import DeviceError
+from burn.program.interpreter import interpreted
+from burn.program.program import Constant
+from burn.shape import Shape, broadcast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from burn.dtype import DType
+    from burn.ops.op import Op
+    from burn.program import Program
+    from burn.tensor import Tensor
+
+I = TypeVar("I", bound=Device, default=Any)  # noqa: E741
+
+
+class _Streams(threading.local):
+    stream: Stream | None = None
+
+
+class Fusion(Decorator[I]):
+    """Records operations and runs them together on the device below."""
+
+    def __init__(self, inner: I) -> None:
+        super().__init__(inner)
+        self.plans = PlanCache()
+        self._streams = _Streams()
+        self._prepare: Callable[..., Any] | None = getattr(inner, "prepare_program", None)
+
+    @classmethod
+    def identity(cls, inner: Device) -> tuple[Any, ...]:
+        if not isinstance(inner, Device):
+            raise DeviceError(f"Fusion: needs a device, got {inner!r}; write Fusion(NdArray())")
+        if inner.is_autodiff:
+            raise DeviceError(f"Fusion: goes below Autodiff; write Autodiff(Fusion({inner.inner()!r}))")
+        return (inner.below if isinstance(inner, Fusion) else inner,)
+
+    # Streams
+
+    @property
+    def stream(self) -> Stream:
+        """The stream of this thread."""
+        found = self._streams.stream
+        if found is None:
+            found = self._streams.stream = Stream(self)
+        return found
+
+    def prepare(self, program: Program, free: tuple[bool, ...]) -> Any:
+        """A plan for a program: a function from inputs and scalars to outputs."""
+        if self._prepare is not None:
+            return self._prepare(program, free)
+        return interpreted(program, self.below)
+
+    def sync(self) -> None:
+        self.stream.flush()
+        super().sync()
+
+    # Kernels
+
+    def resolve(self, op: Op) -> Any:
+        registered = op.registered_kernel(self)
+        if registered is not None:
+            return registered
+        if op.kind == "composite":
+            return None
+        if op.kind == "hosted" or op.registered_kernel(self.below) is not None or op.rule is None:
+            return self._at_once(op)
+        return self._recorder(op)
+
+    def _at_once(self, op: Op) -> Any:
+        """Run on values that exist: the program is cut here."""
+        kernel = self.below.kernels[op]
+        assert kernel is not None
+
+        def run(*args: Any) -> Any:
+            result = kernel(*[_forced(each) for each in args])
+            return tuple(self._wrap(each) for each in result) if isinstance(result, tuple) else self._wrap(result)
+
+        return run
+
+    def _wrap(self, value: Any, shared: bool = False) -> Lazy:
+        inner = self.below
+        settle = getattr(inner, "settled", None)
+        if settle is not None:
+            value = settle(value)
+        return Lazy(Shape(inner.shape_of(value)), inner.dtype_of(value), self, Storage(value, shared), None, -1)
+
+    def _recorder(self, op: Op) -> Any:
+        if op.family in ("creation", "random"):
+            return self._creator(op)
+        if op.is_elementwise:
+            return self._one(op) if op.operand_count == 1 else self._two(op)
+        count, several, rule = op.operand_count, op.outputs > 1, op.rule
+        at_once = self._at_once(op)
+        streams = self._streams
+        assert rule is not None
+
+        def run(*args: Any) -> Any:
+            shape, dtype, _ = rule(op, *args)
+            if shape is None:
+                return at_once(*args)
+            stream = streams.stream or self.stream
+            with stream.lock:
+                operand = stream.operand
+                operands = tuple([operand(each) for each in args[:count]])
+                if several:
+                    return stream.record_several(op, operands, args[count:], shape, dtype)
+                return stream.record(op, operands, args[count:], shape, dtype)
+
+        return run
+
+    def _one(self, op: Op) -> Any:
+        """Record an elementwise operation of one operand."""
+        result, streams = op.result_dtype, self._streams
+
+        def run(x: Lazy) -> Lazy:
+            stream = streams.stream or self.stream
+            with stream.lock:
+                return stream.record(op, (stream.reference(x),), (), x.shape, result or x.dtype)
+
+        return run
+
+    def _two(self, op: Op) -> Any:
+        """Record an elementwise operation of two operands, one of which may be a number."""
+        result, streams, name = op.result_dtype, self._streams, op.name
+
+        def run(x: Any, y: Any) -> Lazy:
+            stream = streams.stream or self.stream
+            with stream.lock:
+                if y.__class__ is not Lazy:
+                    operands = (stream.reference(x), stream.operand(y))
+                    return stream.record(op, operands, (), x.shape, result or x.dtype)
+                if x.__class__ is not Lazy:
+                    operands = (stream.operand(x), stream.reference(y))
+                    return stream.record(op, operands, (), y.shape, result or y.dtype)
+                shape = x.shape
+                if shape is not y.shape and shape != y.shape:
+                    shape = broadcast(name, shape, y.shape)
+                return stream.record(op, (stream.reference(x), stream.reference(y)), (), shape, result or x.dtype)
+
+        return run
+
+    def _creator(self, op: Op) -> Any:
+        """Record a creation. Where a random draw stands in its stream changes every time: run-time numbers."""
+        count = op.operand_count
+        draws = op.family == "random"
+
+        def run(*args: Any) -> Lazy:
+            stream = self.stream
+            with stream.lock:
+                operands = tuple(stream.number(each) if draws else Constant(each) for each in args[:count])
+                shape = (args[-2],) if op.name == "arange" else args[-2]
+                return stream.record(op, operands, args[count:], Shape(shape), args[-1])
+
+        return run
+
+    # Handles
+
+    def is_handle(self, value: Any) -> bool:
+        return value.__class__ is Lazy
+
+    def lift(self, tensor: Tensor[Any]) -> Lazy:
+        if isinstance(tensor.device, Fusion):
+            return tensor.handle  # type: ignore[no-any-return]
+        return self._wrap(self.below.lift(tensor), shared=True)
+
+    def undecorated(self, handle: Lazy) -> Any:
+        storage = handle.force()
+        storage.shared = True
+        return storage.value
+
+    def receive(self, tensor: Tensor[Any]) -> Tensor[Any]:
+        if tensor.device.hardware == self.hardware and not tensor.device.is_autodiff:
+            return type(tensor.detach())(self.lift(tensor), self, tensor.dtype, tensor.shape)
+        return super().receive(tensor)
+
+    def from_host(self, array: np.ndarray[Any, Any]) -> Lazy:
+        return self._wrap(self.below.from_host(array))
+
+    def to_host(self, handle: Lazy) -> np.ndarray[Any, Any]:
+        storage = handle.force()
+        storage.shared = True
+        return self.below.to_host(storage.value)
+
+    def dtype_of(self, handle: Lazy) -> DType:
+        return handle.dtype
+
+    def __repr__(self) -> str:
+        return self.below.fused_name() if hasattr(self.below, "fused_name") else f"Fusion({self.below!r})"
+
+    def __reduce__(self) -> Any:
+        return Fusion, (self.below,)
+
+
+def _forced(value: Any) -> Any:
+    if value.__class__ is Lazy:
+        return value.force().value
+    return [_forced(each) for each in value] if value.__class__ is list else value

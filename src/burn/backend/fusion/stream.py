@@ -1,0 +1,214 @@
+"""Streams: the queue between eager calls and plans.
+
+A stream belongs to one device and one thread. Each operation becomes an entry; the values they will
+make are known to the outside only through weak references, so that at a flush the stream knows which
+of them somebody still wants. Equal entries with equal wishes find the same plan by one dictionary
+look-up: entries refer to earlier ones by number, and numbers that change from step to step (a
+learning rate) are kept beside the entries, not in them.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from burn.backend.fusion.handle import Lazy, Storage
+from burn.errors import BurnError
+from burn.program.interpreter import run_guarded
+from burn.program.program import Constant, Node, Program, Scalar, Value
+from burn.shape import Shape
+
+if TYPE_CHECKING:
+    from burn.backend.fusion.device import Fusion
+    from burn.dtype import DType
+    from burn.ops.op import Op
+
+MOST_ENTRIES = 20_000
+"""A safety: a stream that nobody reads from runs when it has grown this long."""
+
+MOST_PLANS = 512
+
+
+class PlanCache:
+    """Plans by what they do, the least recently used dropped first."""
+
+    def __init__(self, most: int = MOST_PLANS) -> None:
+        self.most = most
+        self._plans: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Any) -> Any:
+        """The plan of `key`, or None."""
+        with self._lock:
+            found = self._plans.get(key)
+            if found is not None:
+                self._plans.move_to_end(key)
+            return found
+
+    def put(self, key: Any, plan: Any) -> None:
+        """Remember a plan."""
+        with self._lock:
+            self._plans[key] = plan
+            while len(self._plans) > self.most:
+                self._plans.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+
+class Stream:
+    """What one thread has asked of a `Fusion` device and has not run yet."""
+
+    def __init__(self, device: Fusion[Any]) -> None:
+        self.device = device
+        self.lock = threading.RLock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.entries: list[tuple[Any, ...]] = []
+        self.results: list[weakref.ref[Lazy]] = []
+        self.descriptions: list[tuple[Shape, DType]] = []
+        self.inputs: list[Storage] = []
+        self.input_owners: list[weakref.ref[Lazy]] = []
+        self.input_descriptions: list[tuple[Shape, DType]] = []
+        self.input_numbers: dict[int, int] = {}
+        self.scalars: list[Any] = []
+
+    # Recording
+
+    def reference(self, handle: Lazy) -> int:
+        """How entries name a handle: results count from 0 up, inputs from -1 down."""
+        if handle.stream is self:
+            return handle.number
+        storage = handle.storage
+        if storage is None:
+            storage = handle.force()
+        number = self.input_numbers.get(id(storage))
+        if number is None:
+            number = -1 - len(self.inputs)
+            self.input_numbers[id(storage)] = number
+            self.inputs.append(storage)
+            self.input_owners.append(weakref.ref(handle))
+            self.input_descriptions.append((handle.shape, handle.dtype))
+        return number
+
+    def operand(self, value: Any) -> Any:
+        """An operand as an entry holds it."""
+        kind = value.__class__
+        if kind is Lazy:
+            return self.reference(value)
+        if kind is float:
+            self.scalars.append(value)
+            return _FLOAT
+        if kind is list:
+            return tuple(self.reference(each) for each in value)
+        return None if value is None else Constant(value)
+
+    def number(self, value: Any) -> str:
+        """A number that is given at run time."""
+        self.scalars.append(value)
+        return _FLOAT
+
+    def record(
+        self, op: Op, operands: tuple[Any, ...], attributes: tuple[Any, ...], shape: Shape, dtype: DType
+    ) -> Lazy:
+        """Add an operation with one result."""
+        number = len(self.results)
+        handle = Lazy(shape, dtype, self.device, None, self, number)
+        self.entries.append((op, operands, attributes))
+        self.results.append(weakref.ref(handle))
+        self.descriptions.append((shape, dtype))
+        if number > MOST_ENTRIES:
+            self.flush()
+        return handle
+
+    def record_several(
+        self, op: Op, operands: tuple[Any, ...], attributes: tuple[Any, ...], shapes: Any, dtypes: Any
+    ) -> tuple[Lazy, ...]:
+        """Add an operation with several results."""
+        self.entries.append((op, operands, attributes))
+        handles = []
+        for shape, dtype in zip(shapes, dtypes, strict=True):
+            handle = Lazy(Shape(shape), dtype, self.device, None, self, len(self.results))
+            self.results.append(weakref.ref(handle))
+            self.descriptions.append((handle.shape, dtype))
+            handles.append(handle)
+        return tuple(handles)
+
+    # Running
+
+    def flush(self) -> None:
+        """Run everything that was recorded and that somebody still wants."""
+        with self.lock:
+            if not self.entries:
+                return
+            wanted = tuple(number for number, ref in enumerate(self.results) if ref() is not None)
+            handles = [self.results[number]() for number in wanted]
+            if wanted:
+                self._run(wanted, handles)
+            self._reset()
+
+    def _run(self, wanted: tuple[int, ...], handles: list[Lazy | None]) -> None:
+        free = tuple(
+            not storage.shared and owner() is None
+            for storage, owner in zip(self.inputs, self.input_owners, strict=True)
+        )
+        key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
+        plans = self.device.plans
+        try:
+            plan = plans.get(key)
+            if plan is None:
+                plan = self.device.prepare(self.program(wanted), free)
+                plans.put(key, plan)
+            outputs = plan(self.inputs, self.scalars)
+        except Exception as error:
+            outputs = self._rescued(wanted, error, any(free))
+        for handle, output in zip(handles, outputs, strict=True):
+            if handle is None:
+                continue
+            handle.stream = None
+            if isinstance(output, BaseException):
+                handle.error = output
+            else:
+                handle.storage = Storage(output)
+
+    def _rescued(self, wanted: tuple[int, ...], error: Exception, overwritten: bool) -> list[Any]:
+        """After a plan failed: every output that does not depend on the fault, and the error for the others.
+
+        A plan that writes over its inputs cannot be run again, so then every output gets the error.
+        """
+        if overwritten or not isinstance(error, BurnError):
+            return [error] * len(wanted)
+        return run_guarded(self.program(wanted), self.device.below, self.inputs, self.scalars)
+
+    def program(self, wanted: tuple[int, ...]) -> Program:
+        """What was recorded as a program whose outputs are the wanted results."""
+        count = len(self.inputs)
+        slot = 0
+
+        def number(reference: int) -> int:
+            return reference + count if reference >= 0 else -1 - reference
+
+        def operand(value: Any) -> Any:
+            nonlocal slot
+            if value is _FLOAT:
+                slot += 1
+                return Scalar(slot - 1)
+            if value.__class__ is int:
+                return number(value)
+            return tuple(number(each) for each in value) if value.__class__ is tuple else value
+
+        nodes = []
+        made = 0
+        for op, operands, attributes in self.entries:
+            results = tuple(count + made + i for i in range(op.outputs))
+            made += op.outputs
+            nodes.append(Node(op, tuple(operand(each) for each in operands), attributes, results))
+        values = tuple(Value(shape, dtype) for shape, dtype in (*self.input_descriptions, *self.descriptions))
+        return Program(values, count, slot, tuple(nodes), tuple(count + each for each in wanted))
+
+
+_FLOAT = "float"
+"""Stands in an entry for a number that is given at run time."""

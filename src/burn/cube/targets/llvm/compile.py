@@ -1,0 +1,68 @@
+"""From a kernel to machine code: text, object file, and code in memory, each usable alone."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from burn.cube.errors import KernelError
+from burn.cube.ir import Kernel
+from burn.cube.lowering import lower
+from burn.cube.targets.llvm.cpu import Cpu, binding, host_cpu
+from burn.cube.targets.llvm.emitter import Emitter
+from burn.cube.targets.slots import CompiledKernel
+
+SYMBOL = "kernel"
+
+
+def _cpu(name: str | None, features: str | None) -> Cpu:
+    if name is None and features is None:
+        return host_cpu()
+    return Cpu(name or host_cpu().name, features or "")
+
+
+def emit_llvm(kernel: Kernel, cpu: str | None = None, features: str | None = None, *, symbol: str = SYMBOL) -> str:
+    """The kernel as LLVM IR for a processor (this machine's, unless told)."""
+    processor = _cpu(cpu, features)
+    return Emitter(lower(kernel, processor.abilities), processor, symbol).run()
+
+
+@functools.cache
+def _machine(cpu: Cpu) -> Any:
+    target = binding().Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=3, reloc="pic", codemodel="default")
+
+
+def compile_object(
+    kernel: Kernel, cpu: str | None = None, features: str | None = None, *, symbol: str = SYMBOL
+) -> bytes:
+    """The kernel as a relocatable object file for a processor (this machine's, unless told)."""
+    llvm, processor = binding(), _cpu(cpu, features)
+    text = emit_llvm(kernel, cpu, features, symbol=symbol)
+    machine = _machine(processor)
+    context = llvm.create_context()
+    try:
+        module = llvm.parse_assembly(text, context)
+        module.verify()
+    except RuntimeError as error:
+        raise KernelError(f"llvm: the emitted text is not valid: {error}") from None
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    result: bytes = machine.emit_object(module)
+    module.close()
+    return result
+
+
+def load_object(contents: bytes, symbol: str = SYMBOL) -> CompiledKernel:
+    """Code in memory from an object file. Only load what `compile_object` made on a machine like this one."""
+    llvm = binding()
+    context = llvm.create_context()
+    empty = llvm.parse_assembly("", context)
+    target = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="default")
+    engine = llvm.create_mcjit_compiler(empty, target)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(contents))
+    engine.finalize_object()
+    address = engine.get_function_address(symbol)
+    if not address:
+        raise KernelError(f"llvm: the object file has no function {symbol!r}")
+    return CompiledKernel(address, (engine, context))

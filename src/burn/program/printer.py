@@ -1,0 +1,30 @@
+"""Programs as text, one line per value: what BURN_EXPLAIN prints and tests compare."""
+
+from __future__ import annotations
+
+from burn.program.program import Constant, Operand, Program, Scalar
+
+
+def to_text(program: Program) -> str:
+    """A readable listing."""
+    lines = [
+        f"%{number}: {value.dtype}{value.shape} = input"
+        for number, value in enumerate(program.values[: program.inputs])
+    ]
+    for node in program.nodes:
+        made = ", ".join(f"%{n}: {program.values[n].dtype}{program.values[n].shape}" for n in node.results)
+        given = [_operand(each) for each in node.operands]
+        given += [f"{name}={value!r}" for name, value in zip(node.op.attributes, node.attributes, strict=False)]
+        lines.append(f"{made} = {node.op.name}({', '.join(given)})")
+    lines.append(f"return {', '.join(f'%{n}' for n in program.outputs)}")
+    return "\n".join(lines)
+
+
+def _operand(operand: Operand) -> str:
+    if isinstance(operand, int):
+        return f"%{operand}"
+    if isinstance(operand, tuple):
+        return f"[{', '.join(f'%{n}' for n in operand)}]"
+    if isinstance(operand, Scalar):
+        return f"${operand.slot}"
+    return repr(operand.value) if isinstance(operand, Constant) else "none"

@@ -1,0 +1,102 @@
+"""A program: operations of the table applied to numbered values, in order, each value made once.
+
+Numbers are relative: inputs come first, then results in the order of the nodes. Two recordings of the
+same computation are therefore equal, hash equal, and share one compiled plan. A Python number that
+may change from run to run (a learning rate) is a `Scalar` slot, not part of the program's identity;
+one that belongs to it is a `Constant`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from burn.dtype import DType
+from burn.ops.op import Op
+from burn.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of a value before it is computed."""
+
+    shape: Shape
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number given at run time: the slot it comes from, and its kind ("float" or "int")."""
+
+    slot: int
+    kind: str = "float"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that is part of the program."""
+
+    value: Any
+
+
+Operand = int | Scalar | Constant | None | tuple[int, ...]
+"""The number of a value, a scalar, a constant, an operand left out, or several values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation: its row, its operands, its attributes in normal form, the values it makes."""
+
+    op: Op
+    operands: tuple[Operand, ...]
+    attributes: tuple[Any, ...]
+    results: tuple[int, ...]
+
+    def reads(self) -> list[int]:
+        """The numbers of the values it reads, in order, repeated if read twice."""
+        found: list[int] = []
+        for operand in self.operands:
+            if isinstance(operand, int):
+                found.append(operand)
+            elif isinstance(operand, tuple):
+                found.extend(operand)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Inputs, nodes and outputs. `values[i]` describes value `i`; inputs are the first `inputs` of them."""
+
+    values: tuple[Value, ...]
+    inputs: int
+    scalars: int
+    nodes: tuple[Node, ...]
+    outputs: tuple[int, ...]
+
+    def identity(self) -> tuple[Any, ...]:
+        """Everything that distinguishes this program from another, in plain data."""
+        return (
+            tuple((tuple(value.shape), value.dtype.name) for value in self.values),
+            self.inputs,
+            self.scalars,
+            tuple((n.op.name, n.op.version, n.operands, n.attributes, n.results) for n in self.nodes),
+            self.outputs,
+        )
+
+    def key(self) -> str:
+        """A hash that is equal for equal programs, in every process."""
+        return hashlib.sha256(repr(self.identity()).encode()).hexdigest()
+
+    def uses(self) -> dict[int, list[int]]:
+        """For each value, the nodes that read it, by position."""
+        found: dict[int, list[int]] = {number: [] for number in range(len(self.values))}
+        for position, node in enumerate(self.nodes):
+            for number in node.reads():
+                if not found[number] or found[number][-1] != position:
+                    found[number].append(position)
+        return found
+
+    def producer(self) -> dict[int, int]:
+        """For each computed value, the position of the node that makes it."""
+        return {number: position for position, node in enumerate(self.nodes) for number in node.results}
