@@ -51,6 +51,7 @@ from burn.version import __version__
 
 if TYPE_CHECKING:
     from burn.backend import Cpu, Fusion, LibTorch
+    from burn.capture import CaptureWarning, Scalar, compile
     from burn.tensor.methods.creation import tensor
 
 set_default_factory(NdArray)
@@ -65,6 +66,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("CaptureWarning", "Scalar", "compile"):
+        import burn.capture
+
+        return getattr(burn.capture, name)
     if name in ("Cpu", "Fusion", "LibTorch"):
         import burn.backend
 

@@ -11,13 +11,13 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS = [
-    {"version", "dtype", "shape", "errors", "tree", "device"},
+    {"version", "dtype", "shape", "errors", "tree", "scalar", "device"},
     {"ops"},
     {"tensor"},
     {"program"},
     {"cube"},
     {"backend"},
-    {"compile", "extension"},
+    {"capture", "extension"},
     {"module", "record", "config"},
     {"nn", "optim", "lr_scheduler", "grad_clipping", "quantization"},
     {"data"},

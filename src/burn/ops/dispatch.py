@@ -16,6 +16,7 @@ from burn.device import Device, common_device
 from burn.dtype import FLOATS, DType, f64, i64, promote, promote_all
 from burn.errors import DTypeError, too_large
 from burn.ops.op import Op
+from burn.scalar import Scalar
 from burn.shape import Shape, broadcast, broadcast_all
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ else:
 Accepts = frozenset[DType]
 Call = Callable[..., Any]
 
-NUMBERS = (int, float, np.number, np.bool_)
+NUMBERS = (int, float, np.number, np.bool_, Scalar)
 
 
 def set_tensor_class(cls: type) -> None:
@@ -112,7 +113,7 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
         tensor, number = weak_number(op, tensor, number, exact)
         tensor = coerce(op, tensor) if tensor.dtype not in accepts else tensor
         device, kernel = tensor.device, tensor.device.kernels[op]
-        if tensor.dtype.is_float:
+        if tensor.dtype.is_float and number.__class__ is not Scalar:
             number = float(number)
         handle = kernel(tensor.handle, number) if position else kernel(number, tensor.handle)
         return Tensor(handle, device, result or tensor.dtype, tensor.shape)
@@ -126,8 +127,8 @@ def weak_number(op: Op, x: Tensor[Any], number: Any, exact: bool) -> tuple[Tenso
         number = number.item()
     dtype = x.dtype
     if dtype.is_float:
-        return x, float(number)
-    if isinstance(number, float):
+        return x, number
+    if isinstance(number, float | Scalar):
         return cast_to(x, x.device.float_dtype), number
     if isinstance(number, bool):
         return x, (number if dtype.is_bool else int(number))
@@ -371,6 +372,8 @@ def filling(name: str) -> Call:
 
 def as_element(number: Any, dtype: DType) -> Any:
     """A Python number as an element of `dtype`: floats saturate into ints, ints wrap."""
+    if isinstance(number, Scalar):
+        number = float(number)
     if isinstance(number, np.generic):
         number = number.item()
     if dtype.is_float:

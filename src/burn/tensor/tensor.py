@@ -70,6 +70,7 @@ class Tensor(
     shape: Shape
 
     __array_ufunc__ = None
+    __tree_leaf__ = True
 
     def __init__(self, handle: Any, device: B = NO_SHAPE, dtype: DType = NO_SHAPE, shape: Shape = NO_SHAPE) -> None:
         if shape is NO_SHAPE:

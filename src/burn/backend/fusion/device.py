@@ -12,6 +12,7 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import PlanCache, Stream
 from burn.device import Device
 from burn.errors import DeviceError
+from burn.ops.philox import words_needed
 from burn.program.interpreter import interpreted
 from burn.program.program import Constant
 from burn.shape import Shape, broadcast
@@ -163,9 +164,12 @@ class Fusion(Decorator[I]):
         def run(*args: Any) -> Lazy:
             stream = self.stream
             with stream.lock:
-                operands = tuple(stream.number(each) if draws else Constant(each) for each in args[:count])
-                shape = (args[-2],) if op.name == "arange" else args[-2]
-                return stream.record(op, operands, args[count:], Shape(shape), args[-1])
+                shape = Shape((args[-2],) if op.name == "arange" else args[-2])
+                operands: tuple[Any, ...] = tuple(Constant(each) for each in args[:count])
+                if draws:
+                    words = words_needed(shape.num_elements(), args[-1])
+                    operands = (*stream.draw(args[0], args[1], words), *operands[2:])
+                return stream.record(op, operands, args[count:], shape, args[-1])
 
         return run
 

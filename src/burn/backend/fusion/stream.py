@@ -18,9 +18,12 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.errors import BurnError
 from burn.program.interpreter import run_guarded
 from burn.program.program import Constant, Node, Program, Scalar, Value
+from burn.scalar import Scalar as Number
 from burn.shape import Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from burn.backend.fusion.device import Fusion
     from burn.dtype import DType
     from burn.ops.op import Op
@@ -58,12 +61,39 @@ class PlanCache:
         return len(self._plans)
 
 
+class Draw:
+    """The seed, or the first block, of a random draw of `count` words: a later run draws anew."""
+
+    __slots__ = ("count", "value", "what")
+
+    def __init__(self, what: str, value: int, count: int) -> None:
+        self.what, self.value, self.count = what, value, count
+
+
+def as_storages(outputs: list[Any], inputs: list[Storage]) -> list[Any]:
+    """Outputs as storages (errors stay errors). Memory that two of them share is never written to again."""
+    seen = {id(storage.value): storage for storage in inputs}
+    found: list[Any] = []
+    for output in outputs:
+        if isinstance(output, BaseException):
+            found.append(output)
+            continue
+        twin = seen.get(id(output))
+        if twin is not None:
+            twin.shared = True
+        storage = Storage(output, shared=twin is not None)
+        seen[id(output)] = storage
+        found.append(storage)
+    return found
+
+
 class Stream:
     """What one thread has asked of a `Fusion` device and has not run yet."""
 
     def __init__(self, device: Fusion[Any]) -> None:
         self.device = device
         self.lock = threading.RLock()
+        self.on_flush: Callable[[], None] | None = None  # told before anything runs, while a function is captured
         self._reset()
 
     def _reset(self) -> None:
@@ -99,17 +129,17 @@ class Stream:
         kind = value.__class__
         if kind is Lazy:
             return self.reference(value)
-        if kind is float:
+        if kind is float or kind is Number:
             self.scalars.append(value)
             return _FLOAT
         if kind is list:
             return tuple(self.reference(each) for each in value)
         return None if value is None else Constant(value)
 
-    def number(self, value: Any) -> str:
-        """A number that is given at run time."""
-        self.scalars.append(value)
-        return _FLOAT
+    def draw(self, seed: int, offset: int, count: int) -> tuple[str, str]:
+        """The place of a random draw in its stream: two numbers given at run time."""
+        self.scalars += (Draw("seed", seed, count), Draw("offset", offset, count))
+        return _FLOAT, _FLOAT
 
     def record(
         self, op: Op, operands: tuple[Any, ...], attributes: tuple[Any, ...], shape: Shape, dtype: DType
@@ -144,6 +174,8 @@ class Stream:
         with self.lock:
             if not self.entries:
                 return
+            if self.on_flush is not None:
+                self.on_flush()
             wanted = tuple(number for number, ref in enumerate(self.results) if ref() is not None)
             handles = [self.results[number]() for number in wanted]
             if wanted:
@@ -162,17 +194,22 @@ class Stream:
             if plan is None:
                 plan = self.device.prepare(self.program(wanted), free)
                 plans.put(key, plan)
-            outputs = plan(self.inputs, self.scalars)
+            outputs = plan(self.inputs, self.numbers())
         except Exception as error:
             outputs = self._rescued(wanted, error, any(free))
-        for handle, output in zip(handles, outputs, strict=True):
+        storages = as_storages(outputs, self.inputs)
+        for handle, storage in zip(handles, storages, strict=True):
             if handle is None:
                 continue
             handle.stream = None
-            if isinstance(output, BaseException):
-                handle.error = output
+            if isinstance(storage, BaseException):
+                handle.error = storage
             else:
-                handle.storage = Storage(output)
+                handle.storage = storage
+
+    def numbers(self) -> list[Any]:
+        """The run-time numbers of this run."""
+        return [each if each.__class__ is float else each.value for each in self.scalars]
 
     def _rescued(self, wanted: tuple[int, ...], error: Exception, overwritten: bool) -> list[Any]:
         """After a plan failed: every output that does not depend on the fault, and the error for the others.
@@ -181,7 +218,7 @@ class Stream:
         """
         if overwritten or not isinstance(error, BurnError):
             return [error] * len(wanted)
-        return run_guarded(self.program(wanted), self.device.below, self.inputs, self.scalars)
+        return run_guarded(self.program(wanted), self.device.below, self.inputs, self.numbers())
 
     def program(self, wanted: tuple[int, ...]) -> Program:
         """What was recorded as a program whose outputs are the wanted results."""

@@ -91,7 +91,7 @@ class ElementwiseMethods:
 
     def powf_scalar(self: Tensor[B], exponent: float) -> Tensor[B]:  # type: ignore[misc]
         """Raise to a fixed power; the powers 1/2, 1, 2, 3 and -1 become plain arithmetic."""
-        rewritten = _FIXED_POWERS.get(exponent) if self.dtype.is_float and isinstance(exponent, NUMBERS) else None
+        rewritten = _FIXED_POWERS.get(exponent) if self.dtype.is_float and isinstance(exponent, int | float) else None
         return elementwise.pow(self, exponent) if rewritten is None else rewritten(self)
 
     powi_scalar = powf_scalar
