@@ -51,21 +51,27 @@ from burn.version import __version__
 
 if TYPE_CHECKING:
     from burn.backend import Cpu, Fusion, LibTorch
+    from burn.backend.cpu.pool import get_num_threads, set_num_threads
     from burn.capture import CaptureWarning, Scalar, compile
     from burn.tensor.methods.creation import tensor
 
 set_default_factory(NdArray)
 
 __all__ = [
-    "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "Cpu", "DType",
-    "DTypeError", "DataError", "Device", "DeviceError", "Distribution", "Float", "Fusion", "IndexingError", "Int",
-    "LibTorch", "MissingOperation", "NdArray", "NoCheckpointing", "OutOfMemory", "Shape", "ShapeError", "Tensor",
-    "TensorData", "__version__", "bf16", "bool_", "default_device", "f16", "f32", "f64", "i8", "i16", "i32", "i64",
-    "set_default_device", "tensor", "u8", "u16", "u32", "u64",
+    "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "CaptureWarning",
+    "Cpu", "DType", "DTypeError", "DataError", "Device", "DeviceError", "Distribution", "Float", "Fusion",
+    "IndexingError", "Int", "LibTorch", "MissingOperation", "NdArray", "NoCheckpointing", "OutOfMemory", "Scalar",
+    "Shape", "ShapeError", "Tensor", "TensorData", "__version__", "bf16", "bool_", "compile", "default_device", "f16",
+    "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "set_default_device", "set_num_threads", "tensor",
+    "u16", "u32", "u64", "u8",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("get_num_threads", "set_num_threads"):
+        from burn.backend.cpu import pool
+
+        return getattr(pool, name)
     if name in ("CaptureWarning", "Scalar", "compile"):
         import burn.capture
 

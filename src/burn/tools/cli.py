@@ -1,4 +1,4 @@
-"""The `burn` command: `burn --version`, `burn env`, `burn parity`."""
+"""The `burn` command: `burn --version`, `burn env`, `burn parity`, `burn clear-cache`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from burn.version import __version__
 COMMANDS = {
     "env": "describe this installation: Python, NumPy, platform, devices",
     "parity": "compare the public names with Burn's",
+    "clear-cache": "delete the compiled kernels kept on disk",
 }
 
 
@@ -19,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="burn",
         description="Burn for Python.",
-        epilog="commands:\n" + "\n".join(f"  {name:<8}{text}" for name, text in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:<13}{text}" for name, text in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"burn-dl {__version__}")
@@ -33,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from burn.tools import parity
 
         return parity.main(options.arguments)
+    if options.command == "clear-cache":
+        from burn.backend.cpu.cache import clear_cache_command
+
+        return clear_cache_command(options.arguments)
     from burn.tools import env
 
     return env.main(options.arguments)

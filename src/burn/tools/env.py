@@ -25,6 +25,8 @@ def installed(name: str) -> str:
 def devices() -> list[str]:
     """The devices of this machine, each as the source that makes it."""
     found = ["NdArray()"]
+    if installed("llvmlite") != "not installed":
+        found.append("Cpu()")
     if installed("torch") != "not installed":
         from burn.backend.torch.device import available
 
@@ -41,7 +43,19 @@ def facts() -> list[tuple[str, str]]:
         ("cpus", str(os.cpu_count())),
         *((name, installed(name)) for name in PACKAGES),
         ("devices", ", ".join(devices())),
+        *engine(),
     ]
+
+
+def engine() -> list[tuple[str, str]]:
+    """What the CPU engine runs on: threads, instruction sets, library."""
+    if installed("llvmlite") == "not installed":
+        return []
+    from burn.backend.cpu import onednn
+    from burn.backend.cpu.pool import describe
+
+    library = onednn.load().version if onednn.available() else f"not used: {onednn.reason()}"
+    return [*describe().items(), ("onednn", library)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from burn.backend.cpu.memory import Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
 from burn.backend.fusion import Fusion
 from burn.backend.ndarray import NdArray
@@ -17,6 +19,9 @@ from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
 from burn.program import Program
+
+LARGE = 1 << 15
+"""Bytes from which on an allocation asks the system for pages, which it must first clear."""
 
 
 class Cpu(NdArray):
@@ -26,6 +31,7 @@ class Cpu(NdArray):
 
     def __init__(self, *, fusion: bool = True, float: DType = f32, int: DType = i64) -> None:
         super().__init__(float, int)
+        self._memory = Memory()
 
     @classmethod
     def identity(cls, float: Any = f32, int: Any = i64, *, fusion: bool = True) -> tuple[Any, ...]:
@@ -42,6 +48,17 @@ class Cpu(NdArray):
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Any:
         """A plan for a program recorded by `Fusion`."""
         return prepare(program, free, self)
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+        """Memory for a result, not written to. Large blocks are kept and given out again."""
+        size = math.prod(shape) * dtype.size
+        if size < LARGE:
+            return np.empty(shape, dtype.numpy)
+        return self._memory.allocate(size).view(dtype.numpy, tuple(shape))
+
+    def memory(self) -> MemoryUse:
+        """Bytes of results that live, that are kept for later ones, and at most so far."""
+        return self._memory.use()
 
     def from_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return self.settled(array)
