@@ -186,6 +186,8 @@ def primitive(
             function, "primitive", family=_family(function), reference=reference, vjp=vjp, rule=rule,
             bound=bound, outputs=outputs, scalar=scalar,
         )  # fmt: skip
+        if op.operand_count == 1 and not op.variadic:
+            op.rule = dispatch.remembered(rule)
         return _publish(op, dispatch.general(op, prepare), function)  # type: ignore[no-any-return]
 
     return declare

@@ -220,6 +220,42 @@ def general(op: Op, prepare: Call | None) -> Call:
     return call_one if op.operand_count == 1 and not op.interleaved else call_many
 
 
+MOST_REMEMBERED = 4096
+
+
+def remembered(rule: Call) -> Call:
+    """A rule of one operand that looks up what it found before for the same shape, dtype and attributes."""
+    memory: dict[Any, Any] = {}
+
+    def infer(op: Op, x: Any, *attributes: Any) -> Any:
+        if attributes and attributes[0].__class__ is list:
+            attributes = (tuple(attributes[0]), *attributes[1:])
+        key = (x.shape, x.dtype, x.device, attributes)
+        try:
+            found = memory.get(key)
+        except TypeError:  # something unhashable among the attributes
+            return rule(op, x, *attributes)
+        if found is None:
+            found = rule(op, x, *attributes)
+            if len(memory) >= MOST_REMEMBERED:
+                memory.clear()
+            memory[key] = found
+        return found
+
+    return infer
+
+
+def on_device_without_kernel(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether all tensors of a call live on one device that has no kernel for it: then the body runs as it is."""
+    if not args or not isinstance(args[0], Tensor):
+        return False
+    device = args[0].device
+    for each in args[1:]:
+        if isinstance(each, Tensor) and each.device is not device:
+            return False
+    return device.kernels[op] is None
+
+
 def meet_operands(op: Op, operands: list[Any]) -> Device:
     """Check the operands and bring them, in place, to the device on which they meet."""
     device: Device | None = None
@@ -270,7 +306,7 @@ def composite(op: Op, body: Call) -> Call:
     first = op.operands[0] if op.operands else ""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and isinstance(args[0], Tensor) and args[0].device.kernels[op] is None:
+        if not kwargs and on_device_without_kernel(op, args):
             return body(*args)
         operands, attributes = op.bind(args, kwargs)
         tensors = [each for each in operands if isinstance(each, Tensor)]
