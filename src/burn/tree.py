@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 @runtime_checkable
@@ -25,17 +25,16 @@ class Tree(Protocol):
     def __untree__(cls, token: Any, children: Sequence[Any]) -> Any: ...
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Structure:
-    """The shape of a tree: what it is made of, without its leaves."""
+class Structure(NamedTuple):
+    """The shape of a tree: what it is made of, without its leaves. A tuple, so that it hashes fast."""
 
     kind: Any
     token: Any
-    children: tuple[Structure, ...]
+    children: tuple[Any, ...]
 
-    def count(self) -> int:
+    def leaf_count(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is LEAF else sum(child.count() for child in self.children)
+        return 1 if self.kind is LEAF else sum(child.leaf_count() for child in self.children)
 
 
 class _Mark:
@@ -50,11 +49,6 @@ LEAF = _Mark("leaf")
 STATIC = _Mark("static")
 
 
-def is_leaf(value: Any) -> bool:
-    """Whether a value is given anew at each call: a float, or a class that says `__tree_leaf__ = True`."""
-    return value.__class__ is float or getattr(type(value), "__tree_leaf__", False)
-
-
 def flatten(value: Any) -> tuple[list[Any], Structure]:
     """The leaves of a tree in order, and its structure."""
     leaves: list[Any] = []
@@ -62,12 +56,12 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
 
 
 def _flatten(value: Any, leaves: list[Any]) -> Structure:
-    if is_leaf(value):
+    kind = type(value)
+    if kind is float or getattr(kind, "__tree_leaf__", False):
         leaves.append(value)
         return _LEAF
-    kind = type(value)
-    if kind in (list, tuple):
-        return Structure(kind, len(value), tuple(_flatten(each, leaves) for each in value))
+    if kind is list or kind is tuple:
+        return Structure(kind, len(value), tuple([_flatten(each, leaves) for each in value]))
     if kind is dict:
         return Structure(kind, tuple(value), tuple(_flatten(each, leaves) for each in value.values()))
     if hasattr(kind, "__tree__"):
@@ -109,8 +103,8 @@ def _hashable(value: Any) -> Any:
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """The tree of a structure and as many leaves as it has."""
-    if structure.count() != len(leaves):
-        raise ValueError(f"unflatten: the structure has {structure.count()} leaves, {len(leaves)} were given")
+    if structure.leaf_count() != len(leaves):
+        raise ValueError(f"unflatten: the structure has {structure.leaf_count()} leaves, {len(leaves)} were given")
     iterator = iter(leaves)
     return _unflatten(structure, iterator.__next__)
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy
 from burn.backend.fusion.stream import as_storages
-from burn.capture.leaves import aliases, describe, fused_device, lazy_handle, places, plain_numbers
+from burn.capture.leaves import described, fused_device, lazy_handle, places, plain_numbers
 from burn.capture.recording import Capture, Recording
 from burn.capture.replay import compare_results, is_donated, made_result, run_time_numbers
 from burn.capture.surroundings import Surroundings
@@ -61,32 +61,34 @@ class Compiled(Generic[F]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         around = self._surroundings.read()
-        leaves, structure = flatten((args, kwargs, around.trees))
+        leaves, structure = flatten((args, kwargs))
+        given = len(leaves)
+        leaves += around.leaves
         device = fused_device(leaves)
         if device is None:
             self._notice(f"no argument lives on a fused device such as Cpu(): {places(leaves)}")
             return self.function(*args, **kwargs)
-        key = (structure, around.guards, tuple(describe(leaf) for leaf in leaves), aliases(leaves))
+        key = (structure, around.structures, around.guards, described(leaves))
         capture = self.ready.get(key)
         if capture is not None:
             return self._replay(capture, leaves, args, kwargs)
         if key in self.plain:
             return self.function(*args, **kwargs)
-        return self._record(key, device, leaves, structure)
+        return self._record(key, device, leaves, structure, given)
 
     # Recording
 
-    def _record(self, key: Any, device: Fusion[Any], leaves: list[Any], structure: Structure) -> Any:
+    def _record(self, key: Any, device: Fusion[Any], leaves: list[Any], structure: Structure, count: int) -> Any:
         recording = Recording(device)
         numbers = 0
         given = []
-        for leaf in leaves:
+        for leaf in leaves[:count]:
             if isinstance(leaf, float):
                 given.append(Scalar(leaf, numbers, note_read=recording.note_read))
                 numbers += 1
             else:
                 given.append(leaf)
-        args, kwargs, _ = unflatten(structure, given)
+        args, kwargs = unflatten(structure, given)
         with recording:
             result = self.function(*args, **kwargs)
             capture = recording.finish(result, leaves)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from burn.backend.autodiff import Autodiff
 from burn.backend.autodiff.graph import Variable
 from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy
@@ -30,20 +29,23 @@ def places(leaves: list[Any]) -> str:
     return ", ".join(sorted(devices)) or "there is no tensor among them"
 
 
-def describe(leaf: Any) -> Any:
-    if isinstance(leaf, Tensor):
-        tracked = isinstance(leaf.device, Autodiff) and leaf.handle.node is not None
-        return (leaf.device, leaf.shape, leaf.dtype, tracked)
-    return float
-
-
-def aliases(leaves: list[Any]) -> tuple[int, ...]:
-    """Which leaves are the same tensor: a program reads such a tensor once."""
+def described(leaves: list[Any]) -> tuple[Any, ...]:
+    """What a capture must know of its leaves: device, shape, dtype, whether tracked, and which are one tensor."""
+    found: list[Any] = []
     seen: dict[int, int] = {}
-    return tuple(
-        seen.setdefault(id(_bottom(leaf)), index) if isinstance(leaf, Tensor) else index
-        for index, leaf in enumerate(leaves)
-    )
+    for index, leaf in enumerate(leaves):
+        if leaf.__class__ is float:
+            found.append(float)
+            continue
+        if not isinstance(leaf, Tensor):
+            found.append(type(leaf))
+            continue
+        handle = leaf.handle
+        tracked = handle.__class__ is Variable and handle.node is not None
+        while handle.__class__ is Variable:
+            handle = handle.inner
+        found.append((leaf.device, leaf.shape, leaf.dtype, tracked, seen.setdefault(id(handle), index)))
+    return tuple(found)
 
 
 def _bottom(tensor: Tensor[Any]) -> Any:

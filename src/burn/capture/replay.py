@@ -57,7 +57,7 @@ def is_donated(source: int, donate: tuple[int, ...], structure: Structure) -> bo
         return False
     first = 0
     for position, child in enumerate(structure.children[0].children):
-        count = child.count()
+        count = child.leaf_count()
         if first <= source < first + count:
             return position in donate
         first += count
