@@ -44,8 +44,8 @@ types: $(DEV) ## Check the package with mypy --strict and the typing cases with 
 parity: $(CORE) ## Compare the public names with the list of Burn's
 	@$(BIN)/python -m burn.tools.parity $(ARGS)
 
-bench: $(DEV) ## Measure dispatch and import time against NumPy
-	@$(BIN)/python -m benches.dispatch $(ARGS)
+bench: $(DEV) ## Measure dispatch, then us against every installed peer (ARGS="run softmax --quick" narrows it)
+	@$(if $(ARGS),$(BIN)/python -m benches $(ARGS),$(BIN)/python -m benches.dispatch && $(BIN)/python -m benches run)
 
 docs: $(DEV) ## Run every code block of the documentation
 	$(BIN)/python -m pytest tests/docs $(ARGS)

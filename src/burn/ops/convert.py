@@ -48,6 +48,7 @@ def _plain(array: Array, source: DType) -> Array:
 
 def _saturate(array: Array, dtype: DType) -> Array:
     """Float to int. The plain cast serves where all values fit; otherwise the others are mended."""
+    array = np.asarray(array)  # NumPy's kernels give scalars where there are no dims
     if array.dtype == np.float16:
         array = array.astype(np.float32)  # wide enough for the limits below
     carrier = dtype if dtype in _NUMPY_OWN else (u8 if dtype.is_uint else i8)

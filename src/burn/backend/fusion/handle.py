@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """A value of the device below. `shared` once its memory was shown to somebody else."""
+    """A value of the device below. `shared` once its memory was shown to somebody else.
 
-    __slots__ = ("shared", "value")
+    `address` is where the memory begins, for devices that care; 0 until somebody asked for it.
+    """
+
+    __slots__ = ("address", "shared", "value")
 
     def __init__(self, value: Any, shared: bool = False) -> None:
         self.value = value
         self.shared = shared
+        self.address = 0
 
 
 class Lazy:

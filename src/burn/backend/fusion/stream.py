@@ -57,6 +57,11 @@ class PlanCache:
             while len(self._plans) > self.most:
                 self._plans.popitem(last=False)
 
+    def latest(self) -> Any:
+        """The plan that was used last, or None."""
+        with self._lock:
+            return next(reversed(self._plans.values()), None)
+
     def __len__(self) -> int:
         return len(self._plans)
 
@@ -189,6 +194,7 @@ class Stream:
         )
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
+        plan = None
         try:
             plan = plans.get(key)
             if plan is None:
@@ -196,7 +202,7 @@ class Stream:
                 plans.put(key, plan)
             outputs = plan(self.inputs, self.numbers())
         except Exception as error:
-            outputs = self._rescued(wanted, error, any(free))
+            outputs = self._rescued(wanted, error, bool(getattr(plan, "reused", False)))
         storages = as_storages(outputs, self.inputs)
         for handle, storage in zip(handles, storages, strict=True):
             if handle is None:

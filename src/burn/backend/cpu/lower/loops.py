@@ -25,6 +25,14 @@ BLOCK = 2048
 GRAIN = 16384
 """Elements below which a loop is not worth a second thread."""
 
+JUMP = {"load": 4.0, "store": 6.0}
+"""What an access costs in a lane whose neighbours are not its neighbours in memory, in operations."""
+
+OUTER = 40.0
+"""What an iteration of the grid costs before its first lane, in operations."""
+
+Dim = tuple[int, dict[tuple[str, int], int]]  # size, stride of each access
+
 
 @dataclass
 class Argument:
@@ -46,6 +54,7 @@ class Loop:
     extent: int
     grain: int
     label: str
+    in_step: bool = False  # every element is read where it is written, so a result may overwrite an operand
 
 
 def lower_loop(program: Program, schedule: Schedule, unit: Unit) -> Loop:
@@ -89,10 +98,10 @@ class _LoopWriter:
 
     # Geometry
 
-    def _merged(self, dims: range) -> list[tuple[int, dict[tuple[str, int], int]]]:
+    def _merged(self, dims: range) -> list[Dim]:
         """The dims in `dims` as few loops: (size, stride of each access)."""
         everything = {("load", n): a for n, a in self.loads.items()} | {("store", n): a for n, a in self.stores.items()}
-        merged: list[tuple[int, dict[tuple[str, int], int]]] = []
+        merged: list[Dim] = []
         for dim in dims:
             size = self.unit.shape[dim]
             if size == 1:
@@ -105,6 +114,17 @@ class _LoopWriter:
                     continue
             merged.append((size, strides))
         return merged
+
+    def _lanes_last(self, dims: list[Dim]) -> list[Dim]:
+        """The dim along which lanes run best, last: long, with few accesses that jump."""
+
+        def cost(dim: Dim) -> float:
+            size, strides = dim
+            jumps = sum(JUMP[kind] for (kind, _), stride in strides.items() if stride not in (0, 1))
+            return jumps + OUTER / max(size, 1)
+
+        best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]), default=0)
+        return [*dims[:best], *dims[best + 1 :], *dims[best : best + 1]]
 
     def _size(self, value: int) -> Value:
         """A size or stride as an argument of the kernel (equal ones need not share a slot)."""
@@ -133,11 +153,11 @@ class _LoopWriter:
             self._buffer(("store", number))
         self._declare_scalars()
         if self.unit.rows is None:
-            extent, grain = self._write_map(self._merged(range(rank)))
+            extent, grain = self._write_map(self._lanes_last(self._merged(range(rank))))
         else:
             extent, grain = self._write_rows(self._merged(range(split)), self._merged(range(split, rank)))
         label = "+".join(node.op.name for node in self.nodes[:6]) + ("+…" if len(self.nodes) > 6 else "")
-        return Loop(self.b.finish(), self.arguments, extent, grain, label)
+        return Loop(self.b.finish(), self.arguments, extent, grain, label, in_step=True)
 
     def _declare_scalars(self) -> None:
         for node in self.nodes:
@@ -155,7 +175,7 @@ class _LoopWriter:
             return computed(self.program.values[number].dtype)
         return computed(self.program.values[node.results[0]].dtype)
 
-    def _write_map(self, dims: list[tuple[int, dict[tuple[str, int], int]]]) -> tuple[int, int]:
+    def _write_map(self, dims: list[Dim]) -> tuple[int, int]:
         b = self.b
         if len(dims) <= 1:
             size, strides = dims[0] if dims else (1, {})

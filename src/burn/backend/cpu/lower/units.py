@@ -19,6 +19,9 @@ from burn.backend.cpu.lower.access import Access, viewed, whole
 from burn.ops.op import Op
 from burn.program.program import Constant, Node, Program
 
+MOST_NODES = 256
+"""Nodes of one loop without reductions. Compiling takes longer than in proportion to them."""
+
 VIEWS = frozenset(("reshape", "expand", "permute", "flip", "slice"))
 REDUCTIONS = frozenset(("sum_dims", "prod_dims", "max_dims", "min_dims", "any_dims", "all_dims"))
 
@@ -72,6 +75,7 @@ class Scheduler:
         self.step: dict[int, int] = {}  # the step in which a value is made; inputs: -1
         self.home: dict[int, Shape] = {}  # the shape of the loop in which a value is made
         self.row_values: set[int] = set()
+        self.row_views: dict[int, int] = {}  # a row's number repeated along the row → that number
         self.splits: dict[LoopKey, int] = {}
         self.accesses: dict[int, Access] = {}
         self.constants: dict[int, Constant] = {}
@@ -127,6 +131,7 @@ class Scheduler:
             return "constant"
         if source in self.row_values and node.op.name == "expand" and shape == self.home[source]:
             self.row_values.add(result)
+            self.row_views[result] = source
             self.home[result], self.step[result] = shape, self.step[source]
             return "row view"
         access = viewed(node, self._access(source), shape)
@@ -139,7 +144,12 @@ class Scheduler:
     def _access(self, number: int) -> Access:
         found = self.accesses.get(number)
         if found is None:
-            found = self.accesses[number] = whole(number, tuple(self.program.values[number].shape))
+            shape = tuple(self.program.values[number].shape)
+            if number in self.row_views:  # read by another loop: from the memory of the number itself
+                found = self._access(self.row_views[number]).broadcast(shape)
+            else:
+                found = whole(number, shape)
+            self.accesses[number] = found
         return found
 
     def _ready(self, number: int, home: Shape | None) -> int:
@@ -257,9 +267,22 @@ class Scheduler:
         units = []
         for (step, shape), nodes in members.items():
             for part in self._parts(nodes, (step, shape)):
-                reduces = any(self.kinds[p] == "row" for p in part)
-                units.append(Unit("loop", step, shape, part, self.splits[step, shape] if reduces else None))
+                if any(self.kinds[p] == "row" for p in part):
+                    units.append(Unit("loop", step, shape, part, self.splits[step, shape]))
+                else:
+                    units += [Unit("loop", step, shape, piece) for piece in self._pieces(part)]
         return units
+
+    def _pieces(self, part: list[int]) -> list[list[int]]:
+        """A loop of more nodes than compile in good time as several, one after the other."""
+        pieces = [part[begin : begin + MOST_NODES] for begin in range(0, len(part), MOST_NODES)]
+        made: set[int] = set()
+        for piece in pieces[1:] and pieces:
+            for position in piece:
+                node = self.program.nodes[position]
+                self._store_all([number for number in node.reads() if number in made])
+            made.update(number for position in piece for number in self.program.nodes[position].results)
+        return pieces
 
     def _parts(self, nodes: list[int], key: LoopKey) -> list[list[int]]:
         program = self.program
@@ -267,6 +290,7 @@ class Scheduler:
 
         def find(position: int) -> int:
             while parent[position] != position:
+                parent[position] = parent[parent[position]]  # shorter paths, or long chains take for ever
                 position = parent[position]
             return position
 

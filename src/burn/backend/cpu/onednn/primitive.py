@@ -50,7 +50,7 @@ class Primitive:
 
     __slots__ = (
         "operation", "implementation", "threads", "layouts", "indices", "scratchpad",
-        "descriptor", "_library", "_handle", "_lock", "_uses",
+        "descriptor", "_library", "_handle", "_lock", "_uses", "_recipe",
     )  # fmt: skip
 
     operation: str
@@ -66,6 +66,7 @@ class Primitive:
         self._library, self._lock = library, threading.Lock()
         self._handle: int | None = None
         self.operation, self.threads = operation, library.threads()
+        self._recipe = (operation, dict(settings), tuple(roles), tuple(post))
         self._uses = tuple(settings.values())  # a forward primitive that hints at this one lives as long
         self.descriptor = 0
         self.descriptor = _describe(library, operation, settings, post)
@@ -100,6 +101,18 @@ class Primitive:
     def is_reference(self) -> bool:
         """Whether oneDNN fell back to plain loops, which are correct and very slow."""
         return self.implementation.startswith(("ref", "simple:any"))
+
+    def serial(self) -> Primitive:
+        """The same operation on the same layouts for one thread: where a plan is not admitted to the team."""
+        if self.threads == 1:
+            return self
+        operation, settings, roles, post = self._recipe
+        fixed = {
+            name: self.layouts.get(name, value) if isinstance(value, Layout) else value
+            for name, value in settings.items()
+        }
+        with self._library.limited_to(1):
+            return create(operation, fixed, roles, post)
 
     def step(self, pointers: Mapping[str, int] | None = None) -> Step:
         """An instance of its own, with its own buffers, to run or to put into a plan."""

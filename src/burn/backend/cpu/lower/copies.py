@@ -1,0 +1,69 @@
+"""Copies: the elements of an access laid out in order, without gaps."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from burn.backend.cpu.lower.access import Access, contiguous_strides
+from burn.backend.cpu.lower.loops import GRAIN, JUMP, OUTER, Argument, Loop
+from burn.cube import KernelBuilder
+from burn.dtype import DType
+
+Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
+
+
+def copied(access: Access, dtype: DType, target: int, label: str = "copy") -> Loop:
+    """The kernel that writes the elements of `access`, row-major, to the memory of value `target`."""
+    b = KernelBuilder()
+    x, out = b.buffer(dtype), b.buffer(dtype, write=True)
+    arguments = [
+        Argument("buffer", access.value, access.offset * dtype.size),
+        Argument("buffer", target, written=True),
+    ]
+
+    def size(value: int) -> Any:
+        arguments.append(Argument("size", value))
+        return b.size()
+
+    *outer, (length, step, out_step) = _ordered(_merged(access))
+    rows = prod(each for each, _, _ in outer)
+    declared = [(size(each), size(stride), size(out_stride)) for each, stride, out_stride in outer]
+    count, total = size(length), size(rows)
+    steps = [stride if stride in (0, 1) else size(stride) for stride in (step, out_step)]
+    with b.grid(total) as i:
+        bases: list[Any] = [0, 0]
+        rest = i
+        for position in range(len(declared) - 1, -1, -1):
+            extent, *strides = declared[position]
+            index = rest if position == 0 else rest % extent
+            rest = rest // extent if position else rest
+            bases = [index * stride + base for base, stride in zip(bases, strides, strict=True)]
+        with b.lane(count) as j:
+            source, place = (base + j * stride for base, stride in zip(bases, steps, strict=True))
+            b.store(out, place, b.load(x, source, raw=True))
+    return Loop(b.finish(), arguments, rows, max(1, GRAIN // max(length, 1)), label)
+
+
+def _merged(access: Access) -> list[Dim]:
+    """The walk in as few dims as possible."""
+    merged: list[Dim] = []
+    for size, stride, out in zip(access.shape, access.strides, contiguous_strides(access.shape), strict=True):
+        if size == 1:
+            continue
+        if merged and merged[-1][1] == stride * size and merged[-1][2] == out * size:
+            merged[-1] = (merged[-1][0] * size, stride, out)
+        else:
+            merged.append((size, stride, out))
+    return merged or [(1, 1, 1)]
+
+
+def _ordered(dims: list[Dim]) -> list[Dim]:
+    """Lanes run along the last one: long, and in step with memory."""
+
+    def cost(dim: Dim) -> float:
+        size, stride, out = dim
+        return JUMP["load"] * (stride not in (0, 1)) + JUMP["store"] * (out != 1) + OUTER / max(size, 1)
+
+    best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]))
+    return [*dims[:best], *dims[best + 1 :], dims[best]]

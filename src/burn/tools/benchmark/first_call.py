@@ -1,0 +1,136 @@
+"""How long the first call takes: `burn-bench first-call`.
+
+Fresh processes make the first steps of the MLP's training, with a cache on disk that is empty
+(`cold`) or was filled by the process before (`warm`). Importing is not counted. The column `third`
+is the time until the third step has finished: a captured function records twice before it replays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from burn.tools.benchmark.benchmark import Missing, Setting
+from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, environment, set_threads
+from burn.tools.benchmark.report import duration
+from burn.tools.benchmark.spread import Spread, spread
+from burn.tools.benchmark.worker import end_with_parent, one_line
+
+MODULE = "burn.tools.benchmark.first_call"
+STEPS = 3
+BUDGETS = {("cpu-captured", "cold"): 2.0, ("cpu-captured", "warm"): 0.4}
+"""Seconds that the first call may take."""
+
+
+class Latency(NamedTuple):
+    """Seconds of the first call and until the third has ended, or why there are none."""
+
+    engine: str
+    cache: str
+    first: Spread | None
+    third: Spread | None
+    failure: str
+
+
+def measure_here(engine: Engine, setting: Setting) -> dict[str, Any]:
+    """Measure in this process, which must be fresh."""
+    from burn.tools.benchmark.suite.training import mlp_train
+
+    work = mlp_train().builders[engine.family](setting)
+    times = []
+    for _ in range(STEPS):
+        start = time.perf_counter()
+        work.run()
+        times.append(time.perf_counter() - start)
+    return {"times": times}
+
+
+def _process(engine: Engine, threads: int, cache: str) -> dict[str, Any]:
+    folders = {"BURN_CACHE": cache, "TORCHINDUCTOR_CACHE_DIR": f"{cache}-torch"}
+    changed = {**environment(engine, threads), **folders}
+    command = [sys.executable, "-m", MODULE, engine.name, str(threads)]
+    done = subprocess.run(command, env=changed, capture_output=True, text=True, check=False)
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return {"failure": last or f"ended with code {done.returncode}"}
+    return json.loads(lines[-1])  # type: ignore[no-any-return]
+
+
+def measure(engine: Engine, threads: int, processes: int) -> list[Latency]:
+    """Measure with empty and with filled caches."""
+    absent = engine.absent()
+    if absent:
+        return [Latency(engine.name, "cold", None, None, absent)]
+    times: dict[str, list[list[float]]] = {"cold": [], "warm": []}
+    for _ in range(processes):
+        with tempfile.TemporaryDirectory() as folder:
+            for cache in times:
+                answer = _process(engine, threads, os.path.join(folder, "kernels"))
+                if "failure" in answer:
+                    return [Latency(engine.name, cache, None, None, answer["failure"])]
+                times[cache].append(answer["times"])
+    return [
+        Latency(engine.name, cache, spread([each[0] for each in found]), spread([sum(each) for each in found]), "")
+        for cache, found in times.items()
+    ]
+
+
+def report(latencies: Sequence[Latency]) -> str:
+    """The table."""
+    lines = [f"{'engine':<18} {'cache':<6} {'first':>8}  {'quartiles':<19} {'third':>8}  budget"]
+    for each in latencies:
+        if each.first is None or each.third is None:
+            lines.append(f"{each.engine:<18} {each.cache:<6} {each.failure}")
+            continue
+        budget, verdict = BUDGETS.get((each.engine, each.cache)), ""
+        if budget is not None:
+            met = each.first.median <= budget and each.first.high <= 1.05 * budget
+            verdict = f"{budget:g} s: {'met' if met else 'MISSED'}"
+        quartiles = f"{duration(each.first.low)} – {duration(each.first.high)}"
+        lines.append(
+            f"{each.engine:<18} {each.cache:<6} {duration(each.first.median):>8}  {quartiles:<19} "
+            f"{duration(each.third.median):>8}  {verdict}".rstrip()
+        )
+    return "\n".join(lines) + "\n"
+
+
+def command(arguments: Any) -> int:
+    """`burn-bench first-call`."""
+    engines = [DEVICES["cpu"], DEVICES["cpu-captured"], PEERS["torch"], PEERS["torch-compile"], PEERS["jax"]]
+    processes = 1 if arguments.quick else arguments.processes
+    print(f"the first call of the MLP's training step, {processes} fresh processes\n")
+    print(report([each for engine in engines for each in measure(engine, arguments.threads, processes)]), end="")
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """One fresh process."""
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description="One measurement of a first call.")
+    parser.add_argument("engine", choices=[*DEVICES, *PEERS])
+    parser.add_argument("threads", type=int)
+    options = parser.parse_args(arguments)
+    end_with_parent()
+    engine = {**DEVICES, **PEERS}[options.engine]
+    set_threads(engine, options.threads)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            answer = measure_here(engine, Setting(options.threads, Path(folder), engine.device))
+    except Missing as error:
+        answer = {"failure": str(error)}
+    except Exception as error:
+        answer = {"failure": one_line(error)}
+    print(json.dumps(answer))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
