@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 
 from burn.errors import ArgumentError, DataError
-from burn.tools.benchmark import chart, cli, compare, memory, report, results
+from burn.tools.benchmark import chart, cli, compare, machine, memory, report, results
 from burn.tools.benchmark.benchmark import Setting, Target, WrongResult, difference
 from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, chosen_devices, chosen_peers, environment
 from burn.tools.benchmark.expression import drawn
 from burn.tools.benchmark.process import Process, WorkerError
 from burn.tools.benchmark.results import Measurement, Outcome, Run
-from burn.tools.benchmark.runner import Pace, Plan, Runner, order, subjects
+from burn.tools.benchmark.runner import Pace, Plan, Runner, Team, order, subjects
 from burn.tools.benchmark.spread import Spread, best_of, direction, noise_of, ratios, spread, verdict
 from burn.tools.benchmark.suite import benchmarks, networks
 from burn.tools.benchmark.suite.functions import BurnFunctions, NumpyFunctions, Weights, convolution, drawn_weights
@@ -64,6 +64,7 @@ def test_ratios_of_unequal_numbers_of_blocks_are_refused() -> None:
         ([1.9] * 7, 0.1, "level"),
         ([1.9] * 7, 0.01, "missed"),
         ([3.0] * 6, 0.0, "unsure"),
+        ([3.0] * 7, 0.5, "unsure"),
     ],
 )
 def test_a_target_of_2_with_the_aim_of_3(values: list[float], noise: float, expected: str) -> None:
@@ -135,10 +136,10 @@ def a_run(ours: float = 1.0, date: str = "2026-01-02T03:04:05Z", commit: str = "
     outcome.engines["numpy"] = Measurement(failure="result 0 is off by 2.0e-01", kind="wrong")
     outcome.engines["copy"] = Measurement([0.5e-3] * 7)
     outcome.again["cpu"] = list(reversed(steady))
-    machine = {"processor": "a processor", "cores": 2, "threads": 2, "python": "3.11.0"}
+    place = {"processor": "a processor", "cores": 2, "threads": 2, "python": "3.11.0"}
     settings = {"blocks": 7, "seconds": 0.3}
     versions = {"cpu": "0.1.0", "torch": "2.0", "jax": "not installed (jax)"}
-    return Run(date, commit, "0.1.0", machine, settings, ["cpu"], versions, [outcome], {"others": 0.3, "stolen": 0.0})
+    return Run(date, commit, "0.1.0", place, settings, ["cpu"], versions, [outcome], {"others": 0.3, "stolen": 0.0})
 
 
 def test_a_run_comes_back_equal_from_json() -> None:
@@ -228,6 +229,44 @@ def test_a_target_without_its_engine_has_no_data() -> None:
     run.outcomes[0].again.clear()
     assert "aim 4: no data" in report.report(run, colour=False)
     assert report.faults(run) == ["softmax/64x64 on cpu: failed: ValueError: no"]
+
+
+def test_no_verdict_is_given_on_a_machine_that_others_keep_busy() -> None:
+    run = a_run()
+    run.outcomes[0].others = 0.4
+    assert "unsure (others took 40% of the machine)" in report.report(run, colour=False)
+
+
+def test_no_verdict_is_given_where_an_engine_strays_from_itself() -> None:
+    run = a_run()
+    run.outcomes[0].again["cpu"] = [2e-3] * 7
+    assert "unsure (too noisy); us against us ±102%" in report.report(run, colour=False)
+
+
+def test_time_of_our_own_disturbs_nobody() -> None:
+    watch = machine.Watch()
+    assert watch.disturbance(own=1e9).others == 0.0
+
+
+def test_a_busy_machine_is_waited_for_and_its_blocks_are_repeated(
+    suite: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    disturbances = iter([0.9, 0.0, 0.9, 0.0])
+    asked: list[int] = []
+
+    class Fake(Runner):
+        def _round(self, running: Any, ready: Any, block: int, outcome: Any) -> Any:
+            asked.append(block)
+            self._waited += 0.001
+            return {"numpy": {"times": [1.0], "faults": 0.0}}, next(disturbances)
+
+    monkeypatch.setattr(machine, "busy_share", lambda seconds: 0.0)
+    runner = Fake(Plan(blocks=2, wait=5.0, suite=suite), [PEERS["numpy"]], quiet=True)
+    outcome = Outcome("x", "", "x", "", None, [], {"numpy": Measurement()})
+    runner._blocks(Team(runner.plan, tmp_path), {"numpy": (PEERS["numpy"], Pace(1, 1, 0))}, outcome)
+    assert asked == [0, 0, 1, 1]
+    assert outcome.times("numpy") == [1.0, 1.0]
+    assert outcome.others == 0.0
 
 
 def test_comparing_says_faster_only_beyond_the_noise() -> None:
