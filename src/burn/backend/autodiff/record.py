@@ -103,6 +103,7 @@ def _two(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
     """Two operands (either may be a number), one result, everything kept."""
     first, second = vjps.get(0) is not None, vjps.get(1) is not None
     keeps = _keeps(vjps, 2)
+    keep_tensor, keep_number, keep_output_beside_number = keeps[1]
     shape_of = inner.shape_of
 
     def call(x: Any, y: Any, *attributes: Any) -> Variable:
@@ -129,7 +130,35 @@ def _two(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
         saved = (x if keep_x else None, y if keep_y else None, output if keep_output else None)
         return Variable(output, Node(vjps, (parent_x, parent_y), saved, attributes, (shape_x, shape_y)))
 
-    return call
+    def call_without_attributes(x: Any, y: Any) -> Variable:
+        # The two usual cases, written out: this runs for every tracked operation of a program.
+        if y.__class__ is float and first:
+            node = x.node
+            x = x.inner
+            output = run(x, y)
+            if node is None:
+                return Variable(output, None)
+            saved = (
+                x if keep_tensor else None,
+                y if keep_number else None,
+                output if keep_output_beside_number else None,
+            )
+            return Variable(output, Node(vjps, (node, None), saved))
+        if x.__class__ is not Variable or y.__class__ is not Variable or not (first and second):
+            return call(x, y)
+        node, other = x.node, y.node
+        x, y = x.inner, y.inner
+        output = run(x, y)
+        if node is None:
+            if other is None:
+                return Variable(output, None)
+            keep_x, keep_y, keep_output = keeps[2]
+        else:
+            keep_x, keep_y, keep_output = keeps[1 if other is None else 3]
+        saved = (x if keep_x else None, y if keep_y else None, output if keep_output else None)
+        return Variable(output, Node(vjps, (node, other), saved, (), (shape_of(x), shape_of(y))))
+
+    return call if op.attributes else call_without_attributes
 
 
 def _keeps(vjps: dict[int, Vjp], count: int) -> list[tuple[bool, ...]]:
