@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from burn.errors import ArgumentError, DataError
-from burn.tools.benchmark import chart, cli, compare, machine, memory, report, results
+from burn.tools.benchmark import chart, cli, compare, first_call, machine, memory, report, results
 from burn.tools.benchmark.benchmark import Setting, Target, WrongResult, difference
 from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, chosen_devices, chosen_peers, environment
 from burn.tools.benchmark.expression import drawn
@@ -240,7 +240,7 @@ def test_no_verdict_is_given_on_a_machine_that_others_keep_busy() -> None:
 def test_no_verdict_is_given_where_an_engine_strays_from_itself() -> None:
     run = a_run()
     run.outcomes[0].again["cpu"] = [2e-3] * 7
-    assert "unsure (too noisy); us against us ±102%" in report.report(run, colour=False)
+    assert "unsure (too noisy); us against us ±101%" in report.report(run, colour=False)
 
 
 def test_time_of_our_own_disturbs_nobody() -> None:
@@ -616,9 +616,9 @@ def test_the_gradients_by_hand_are_torchs() -> None:
 # Memory
 
 
-def usage(engine: str, mebibytes: float) -> memory.Usage:
+def usage(engine: str, mebibytes: float, processes: int = 7) -> memory.Usage:
     peak = mebibytes * 2**20
-    return memory.Usage(engine, "loaded", Spread(peak, peak, peak), 2**28, "")
+    return memory.Usage(engine, "loaded", processes, Spread(peak, peak, peak), 2**28)
 
 
 def test_memory_is_held_against_torch() -> None:
@@ -627,6 +627,25 @@ def test_memory_is_held_against_torch() -> None:
     assert cpu.endswith("met: 0.50 of torch's")
     assert captured.endswith("MISSED: 1.12 of torch's")
     assert torch.endswith("256 MiB")
+
+
+def test_memory_of_one_process_is_no_verdict() -> None:
+    text = memory.report([usage("cpu", 20.0, processes=1), usage("torch", 40.0)])
+    assert "unsure (fewer than 7 processes): 0.50 of torch's" in text
+
+
+def test_a_first_call_is_held_against_its_budget() -> None:
+    def latency(seconds: float, processes: int) -> first_call.Latency:
+        found = Spread(seconds, seconds, seconds)
+        return first_call.Latency("cpu-captured", "warm", processes, found, found)
+
+    absent = first_call.Latency("jax", "cold", failure="not installed (jax)")
+    text = first_call.report([latency(0.3, 7), latency(0.5, 7), latency(0.3, 1), absent])
+    met, missed, unsure, jax = text.splitlines()[1:]
+    assert met.endswith("0.4 s: met")
+    assert missed.endswith("0.4 s: MISSED")
+    assert unsure.endswith("0.4 s: unsure (fewer than 7 processes)")
+    assert jax.endswith("not installed (jax)")
 
 
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="needs /proc/self/clear_refs")

@@ -34,11 +34,12 @@ class Work(NamedTuple):
     """Prepared work: `run` does it once and returns when it is done; `result` is what gets checked.
 
     `result` is called once, before the first `run` that is timed. It is None where there is nothing to
-    check: for a copy of memory.
+    check: for a copy of memory. `repeats` is how often `run` does the work, where once would be too short.
     """
 
     run: Callable[[], object]
     result: Callable[[], Sequence[Any]] | None
+    repeats: int = 1
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,7 +130,11 @@ def _run(options: argparse.Namespace) -> int:
         suite=options.suite,
         keep_memory=options.keep_memory,
     )
-    found = Runner(plan, engines).run(suite, _print_last)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as with Ctrl-C: nothing is left behind
+    try:
+        found = Runner(plan, engines).run(suite, _print_last)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     print(report.ending(found), end="")
     if options.json is not None:
         options.json.write_text(results.to_json(found), encoding="utf-8")

@@ -8,8 +8,8 @@ The NumPy form in float64 is the reference, unless another one is given.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
-import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -185,22 +185,26 @@ def usable_tinygrad() -> Any:
     return tinygrad
 
 
+COPIED_AT_LEAST = 1 << 26
+"""Bytes that one run of `copy` moves, so that starting its threads costs nothing."""
+
+
 def copy(setting: Setting, traffic: int) -> Work:
-    """Copy as many bytes as `traffic` says, half of them read and half written, on all threads if that is faster."""
-    source = np.zeros(traffic // 2, np.uint8)
-    target = np.ones_like(source)
-    bounds = [traffic // 2 * part // setting.threads for part in range(setting.threads + 1)]
-    parts = [(target[a:b], source[a:b]) for a, b in itertools.pairwise(bounds)]
-    threads = ThreadPoolExecutor(setting.threads)
+    """Copy as many bytes as `traffic` says, half of them read and half written, each thread its part."""
+    size, threads = traffic // 2 // setting.threads, setting.threads
+    blocks = [(np.ones(size, np.uint8), np.zeros(size, np.uint8)) for _ in range(threads)]
+    addresses = [(target.ctypes.data, source.ctypes.data) for target, source in blocks]
+    count = max(1, COPIED_AT_LEAST // traffic)
+    pool, memcpy = ThreadPoolExecutor(threads), ctypes.CDLL(None).memcpy  # ctypes lets the other threads go on
+    memcpy.argtypes, memcpy.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], None
 
-    def together() -> None:
-        for each in [threads.submit(np.copyto, *part) for part in parts]:
+    def part(target: int, source: int) -> None:
+        for _ in range(count):
+            memcpy(target, source, size)
+
+    def run() -> list[Any]:
+        for each in [pool.submit(part, *pair) for pair in addresses]:
             each.result()
+        return blocks  # keeps the memory alive
 
-    def alone() -> None:
-        np.copyto(target, source)
-
-    from burn.tools.benchmark.worker import warm_up
-
-    run = min((alone, together), key=warm_up)
-    return Work(run, None)
+    return Work(run, None, count)

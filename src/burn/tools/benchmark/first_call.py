@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from burn.tools.benchmark.benchmark import Missing, Setting
 from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, environment, set_threads
 from burn.tools.benchmark.report import duration
-from burn.tools.benchmark.spread import Spread, spread
+from burn.tools.benchmark.spread import Spread, limit_verdict, spread
 from burn.tools.benchmark.worker import end_with_parent, one_line
 
 MODULE = "burn.tools.benchmark.first_call"
@@ -35,9 +35,10 @@ class Latency(NamedTuple):
 
     engine: str
     cache: str
-    first: Spread | None
-    third: Spread | None
-    failure: str
+    processes: int = 0
+    first: Spread | None = None
+    third: Spread | None = None
+    failure: str = ""
 
 
 def measure_here(engine: Engine, setting: Setting) -> dict[str, Any]:
@@ -69,17 +70,19 @@ def measure(engine: Engine, threads: int, processes: int) -> list[Latency]:
     """Measure with empty and with filled caches."""
     absent = engine.absent()
     if absent:
-        return [Latency(engine.name, "cold", None, None, absent)]
+        return [Latency(engine.name, "cold", failure=absent)]
     times: dict[str, list[list[float]]] = {"cold": [], "warm": []}
     for _ in range(processes):
         with tempfile.TemporaryDirectory() as folder:
             for cache in times:
                 answer = _process(engine, threads, os.path.join(folder, "kernels"))
                 if "failure" in answer:
-                    return [Latency(engine.name, cache, None, None, answer["failure"])]
+                    return [Latency(engine.name, cache, failure=answer["failure"])]
                 times[cache].append(answer["times"])
     return [
-        Latency(engine.name, cache, spread([each[0] for each in found]), spread([sum(each) for each in found]), "")
+        Latency(
+            engine.name, cache, processes, spread([each[0] for each in found]), spread([sum(each) for each in found])
+        )
         for cache, found in times.items()
     ]
 
@@ -93,8 +96,7 @@ def report(latencies: Sequence[Latency]) -> str:
             continue
         budget, verdict = BUDGETS.get((each.engine, each.cache)), ""
         if budget is not None:
-            met = each.first.median <= budget and each.first.high <= 1.05 * budget
-            verdict = f"{budget:g} s: {'met' if met else 'MISSED'}"
+            verdict = f"{budget:g} s: {limit_verdict(each.first, budget, each.processes)}"
         quartiles = f"{duration(each.first.low)} – {duration(each.first.high)}"
         lines.append(
             f"{each.engine:<18} {each.cache:<6} {duration(each.first.median):>8}  {quartiles:<19} "

@@ -8,7 +8,7 @@ import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def now() -> str:
@@ -67,24 +67,27 @@ def memory_bytes() -> int:
         return 0
 
 
-class Disturbance:
-    """How busy the machine was with other things, from its making to `measure`."""
+class Disturbance(NamedTuple):
+    """The shares of the machine's time that other processes took, and other machines on the same host."""
+
+    others: float
+    stolen: float
+
+
+class Watch:
+    """Looks at the machine's time from its making on."""
 
     def __init__(self) -> None:
-        self._start, self._own = _times(), _own_time()
+        self._start = _times()
 
-    def measure(self) -> dict[str, float]:
-        """The shares of the machine's time that other processes and other machines on the same host took.
-
-        Children count as ours once they have ended.
-        """
+    def disturbance(self, own: float) -> Disturbance:
+        """Who else was busy, where we ourselves took `own` seconds of processor time."""
         now = [after - before for before, after in zip(self._start, _times(), strict=True)]
         total = sum(now)
         if not total:
-            return {}
-        user, nice, system, stolen = now[0], now[1], now[2], now[7] if len(now) > 7 else 0.0
-        others = user + nice + system - (_own_time() - self._own)
-        return {"others": round(max(0.0, others / total), 4), "stolen": round(stolen / total, 4)}
+            return Disturbance(0.0, 0.0)
+        others = max(0.0, sum(now[:3]) - own)
+        return Disturbance(round(others / total, 4), round(now[7] / total if len(now) > 7 else 0.0, 4))
 
 
 def busy_share(seconds: float) -> float:
@@ -95,7 +98,7 @@ def busy_share(seconds: float) -> float:
     return sum(now[:3]) / sum(now) if sum(now) else 0.0
 
 
-def _own_time() -> float:
+def own_time() -> float:
     """Seconds of processor time of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

@@ -17,8 +17,8 @@ from burn.tools.benchmark.spread import LEAST_BLOCKS, Spread, best_of, noise_of,
 
 COLOURS = {"aim": "32", "met": "32", "level": "33", "unsure": "33", "missed": "31", "failed": "31", "absent": "2"}
 PRIMARY = ("cpu", "cpu-captured")
-BUSY = 0.05
-"""From this share of the machine's time on, others disturb."""
+BUSY = 0.1
+"""Where others take more than this share of the machine, there is no verdict."""
 
 MANY_FAULTS = 50
 """From so many page faults a call on, the report mentions them."""
@@ -32,6 +32,7 @@ class Judgement(NamedTuple):
     ratio: Spread | None
     noise: float | None
     verdict: str
+    reason: str = ""
 
 
 def judge(outcome: Outcome, target: Target) -> Judgement:
@@ -44,7 +45,15 @@ def judge(outcome: Outcome, target: Target) -> Judgement:
     found = ratios(ours, peers[peer])
     again = outcome.again.get(target.subject)
     noise = noise_of(ours, again) if again else None
-    return Judgement(target, peer, spread(found), noise, verdict(found, target.at_least, target.aim, noise or 0.0))
+    said = verdict(found, target.at_least, target.aim, noise or 0.0)
+    reason = ""
+    if len(found) < LEAST_BLOCKS:
+        reason = f"fewer than {LEAST_BLOCKS} blocks"
+    elif outcome.others > BUSY:
+        said, reason = "unsure", f"others took {outcome.others:.0%} of the machine"
+    elif said == "unsure":
+        reason = "too noisy"
+    return Judgement(target, peer, spread(found), noise, said, reason)
 
 
 def judgements(run: Run) -> list[tuple[Outcome, Judgement]]:
@@ -130,8 +139,8 @@ def sentence(judged: Judgement, paint: Paint) -> str:
         return f"{head} {paint('absent', 'no data')}"
     against = f" against {judged.peer}" if len(target.peers) > 1 else ""
     noise = "" if judged.noise is None else f"; us against us ±{judged.noise:.0%}"
-    few = f" (fewer than {LEAST_BLOCKS} blocks)" if judged.verdict == "unsure" else ""
-    return f"{head} {between(judged.ratio)}{against}: {paint(judged.verdict, words(judged.verdict))}{few}{noise}"
+    why = f" ({judged.reason})" if judged.reason else ""
+    return f"{head} {between(judged.ratio)}{against}: {paint(judged.verdict, words(judged.verdict))}{why}{noise}"
 
 
 def words(name: str) -> str:

@@ -38,7 +38,10 @@ class Measurement:
 
 @dataclass
 class Outcome:
-    """One benchmark: what each engine did, and what copies of our engines did beside them."""
+    """One benchmark: what each engine did, and what copies of our engines did beside them.
+
+    `others` is the share of the machine that other processes took during the blocks.
+    """
 
     name: str
     shapes: str
@@ -49,6 +52,7 @@ class Outcome:
     engines: dict[str, Measurement] = field(default_factory=dict)
     again: dict[str, list[float]] = field(default_factory=dict)
     failure: str = ""
+    others: float = 0.0
 
     def times(self, engine: str) -> list[float]:
         """The blocks of an engine; empty where it has none."""

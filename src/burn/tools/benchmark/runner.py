@@ -40,7 +40,7 @@ QUIET = 0.1
 class Plan:
     """How to measure: blocks of about `seconds` each, and how long an engine may take for an answer.
 
-    `wait` is how long the whole run may wait for a machine that others keep busy.
+    `wait` is how long the whole run may wait for a machine that others keep busy, and repeat what they disturbed.
     """
 
     blocks: int = 7
@@ -126,7 +126,7 @@ class Runner:
 
     def run(self, benchmarks: Sequence[Benchmark], seen: Callable[[Run], None] = lambda run: None) -> Run:
         """Measure them all; `seen` is told after each, when the outcome is the run's last."""
-        disturbance = machine.Disturbance()
+        watch, before = machine.Watch(), machine.own_time()
         result = Run(
             date=machine.now(),
             commit=machine.commit(),
@@ -142,7 +142,7 @@ class Runner:
                 result.outcomes.append(self._measure(benchmark, running))
                 self._tell("")
                 seen(result)
-        result.disturbance = disturbance.measure()
+        result.disturbance = watch.disturbance(machine.own_time() - before)._asdict()
         return result
 
     def _measure(self, benchmark: Benchmark, running: Team) -> Outcome:
@@ -190,27 +190,45 @@ class Runner:
         return None if "failure" in answer else Pace.of(answer["seconds"], self.plan.seconds)
 
     def _blocks(self, running: Team, ready: dict[str, tuple[Engine, Pace]], outcome: Outcome) -> None:
-        times: dict[str, list[float]] = {label: [] for label in ready}
-        faults: dict[str, list[float]] = {label: [] for label in ready}
-        for block in range(self.plan.blocks):
+        answers: dict[str, list[dict[str, Any]]] = {label: [] for label in ready}
+        disturbances: list[float] = []
+        while len(disturbances) < self.plan.blocks and ready:
             self._await_quiet()
-            for label in order(list(ready), block):
-                engine, pace = ready[label]
-                answer = self._ask(running, engine, label, do="block", **asdict(pace))
-                if "failure" in answer:
-                    del ready[label], times[label]
-                    if label in outcome.engines:
-                        failed = outcome.engines[label]
-                        failed.failure, failed.kind = answer["failure"], answer["kind"]
-                    continue
-                times[label].append(statistics.median(answer["times"]))
-                faults[label].append(answer["faults"])
-        for label, found in times.items():
+            start = time.monotonic()
+            found, disturbance = self._round(running, ready, len(disturbances), outcome)
+            if disturbance > QUIET and self._waited < self.plan.wait:
+                self._waited += time.monotonic() - start
+                continue
+            disturbances.append(disturbance)
+            for label, answer in found.items():
+                answers[label].append(answer)
+        outcome.others = statistics.fmean(disturbances) if disturbances else 0.0
+        for label in ready:
+            times = [statistics.median(each["times"]) for each in answers[label]]
             if label.endswith(AGAIN):
-                outcome.again[label.removesuffix(AGAIN)] = found
+                outcome.again[label.removesuffix(AGAIN)] = times
             else:
-                outcome.engines[label].times = found
-                outcome.engines[label].faults = statistics.median(faults[label])
+                outcome.engines[label].times = times
+                outcome.engines[label].faults = statistics.median(each["faults"] for each in answers[label])
+
+    def _round(
+        self, running: Team, ready: dict[str, tuple[Engine, Pace]], block: int, outcome: Outcome
+    ) -> tuple[dict[str, dict[str, Any]], float]:
+        """One block of everybody, and the share of the machine that others took meanwhile."""
+        found = {}
+        watch, own = machine.Watch(), 0.0
+        for label in order(list(ready), block):
+            engine, pace = ready[label]
+            answer = self._ask(running, engine, label, do="block", **asdict(pace))
+            if "failure" in answer:
+                del ready[label]
+                if label in outcome.engines:
+                    failed = outcome.engines[label]
+                    failed.failure, failed.kind = answer["failure"], answer["kind"]
+                continue
+            own += answer["own"]
+            found[label] = answer
+        return found, watch.disturbance(own).others
 
     def _await_quiet(self) -> None:
         """Wait while others are busy; our own processes are all stopped now."""

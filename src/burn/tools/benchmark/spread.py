@@ -15,6 +15,9 @@ from typing import NamedTuple
 LEAST_BLOCKS = 7
 """Fewer blocks give times, but no verdict."""
 
+MOST_NOISE = 0.25
+"""An engine that strays further from itself was not measured."""
+
 SLACK = 0.95
 """How much of the target the lower quartile must reach."""
 
@@ -52,14 +55,21 @@ def best_of(peers: Mapping[str, Sequence[float]]) -> str:
 
 
 def verdict(values: Sequence[float], at_least: float, aim: float | None = None, noise: float = 0.0) -> str:
-    """`aim`, `met`, `level` or `missed`; `unsure` where there were too few blocks to say."""
-    if len(values) < LEAST_BLOCKS:
+    """`aim`, `met`, `level` or `missed`; `unsure` where there were too few blocks or too much noise to say."""
+    if len(values) < LEAST_BLOCKS or noise > MOST_NOISE:
         return "unsure"
     found = spread(values)
     for name, target in (("aim", aim), ("met", at_least), ("level", at_least * (1 - noise))):
         if target is not None and found.median >= target and found.low >= SLACK * target:
             return name
     return "missed"
+
+
+def limit_verdict(value: Spread, limit: float, processes: int) -> str:
+    """Whether something that must stay small does: `met`, `MISSED`, or `unsure` after too few processes."""
+    if processes < LEAST_BLOCKS:
+        return f"unsure (fewer than {LEAST_BLOCKS} processes)"
+    return "met" if value.median <= limit and value.high <= limit / SLACK else "MISSED"
 
 
 def direction(values: Sequence[float], noise: float) -> str:

@@ -16,6 +16,7 @@ import ctypes
 import gc
 import importlib
 import json
+import math
 import os
 import resource
 import signal
@@ -84,7 +85,7 @@ class Worker:
             warnings.simplefilter("always", UserWarning)
             self.work = chosen.builders[self.engine.family](self.setting)
             error = self._error(chosen, self.work)
-            seconds = warm_up(self.work.run)
+            seconds = warm_up(self.work.run) / self.work.repeats
         notes = [f"{each.message}" for each in caught if self.engine.is_ours]
         return {"seconds": seconds, "error": error, "notes": list(dict.fromkeys(notes))[:3]}
 
@@ -98,7 +99,9 @@ class Worker:
     def block(self, samples: int, batch: int, settle: int) -> dict[str, Any]:
         """Time `samples` batches of calls, after a few that are not timed."""
         assert self.work is not None
-        run, clock = self.work.run, time.perf_counter
+        begin = time.process_time()
+        run, clock, count = self.work.run, time.perf_counter, self.work.repeats
+        batch, settle = math.ceil(batch / count), math.ceil(settle / count)
         for _ in range(settle):
             run()
         times = []
@@ -108,8 +111,9 @@ class Worker:
             start = clock()
             for _ in calls:
                 run()
-            times.append((clock() - start) / batch)
-        return {"times": times, "faults": (page_faults() - faults) / (samples * batch)}
+            times.append((clock() - start) / (batch * count))
+        own = time.process_time() - begin
+        return {"times": times, "faults": (page_faults() - faults) / (samples * batch * count), "own": own}
 
     def forget(self) -> dict[str, Any]:
         """Drop what was prepared."""
