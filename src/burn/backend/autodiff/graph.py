@@ -46,7 +46,10 @@ class Node:
 class Leaf(Node):
     """A tensor whose gradient the user asked for; it may itself be the result of an operation."""
 
-    __slots__ = ()
+    __slots__ = ("owner",)
+
+    owner: Any
+    """The id of the parameter it belongs to; not set for a plain tensor."""
 
     keep = True
 

@@ -1,0 +1,17 @@
+"""`Ignored`: a field that module operations leave alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Ignored:
+    """Anything inside a module that is neither visited, moved nor recorded: `self.cache = Ignored(tensor)`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Ignored({self.value!r})"

@@ -1,0 +1,333 @@
+"""Modules: objects whose fields are parameters, other modules, and constants.
+
+    class Mlp(Module):
+        inner: Linear
+        outer: Linear
+        dropout: Dropout
+
+        def forward(self, x):
+            return self.outer(self.dropout(self.inner(x).relu()))
+
+Annotated fields give a constructor; a class may also write its own `__init__` and assign attributes
+(no `super().__init__()` is needed). A module is a value: `map`, `to_device`, `load_record` and an
+optimizer's step return a new one and leave the old one as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from typing_extensions import dataclass_transform
+
+from burn.device import Device
+from burn.errors import ArgumentError, DeviceError
+from burn.module import display, recording
+from burn.module.fields import bind, field_names
+from burn.module.param import Param
+from burn.module.state import State
+from burn.module.visitor import ModuleMapper, ModuleVisitor, mapped, visit
+from burn.module.walk import leaves, modules, rebuild
+from burn.tensor import Tensor
+
+if TYPE_CHECKING:
+    from burn.record import Record, Recorder
+
+Mode = Literal["auto", "train", "infer"]
+MODES = ("auto", "train", "infer")
+
+
+@dataclass_transform()
+class Module:
+    """The base of everything with parameters. Calling a module calls its `forward`."""
+
+    __is_module__: ClassVar[bool] = True
+
+    _mode: ClassVar[Mode] = "auto"
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self.__dict__.update(bind(type(self), args, kwargs))
+
+    # Calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """`forward`, with plain tensors of the same hardware lifted to the module's device."""
+        for value in args:
+            if isinstance(value, Tensor) and not value.device.is_autodiff:
+                args, kwargs = self._lifted(args, kwargs)
+                break
+        return self.forward(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "forward":
+            raise AttributeError(
+                f"{type(self).__name__} has no forward; write `def forward(self, x): ...` in its class"
+            )
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if hasattr(type(self), name):
+            return object.__getattribute__(self, name)  # a property that failed: its own error, not ours
+        import difflib
+
+        near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+
+    def _lifted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        device = next((leaf.device for _, leaf in leaves(self) if isinstance(leaf, Param)), None)
+        if device is None or not device.is_autodiff:
+            return args, kwargs
+
+        def lift(value: Any) -> Any:
+            if isinstance(value, Tensor) and value.device is not device and value.device.hardware == device.hardware:
+                return device.receive(value) if value.device.depth < device.depth else value
+            return value
+
+        return tuple(map(lift, args)), {name: lift(value) for name, value in kwargs.items()}
+
+    # What it holds
+
+    def leaves(self) -> Iterator[tuple[str, Param[Any] | State]]:
+        """Every parameter and every state with its dotted path; an object found twice comes twice."""
+        return ((path, leaf) for path, leaf in leaves(self) if isinstance(leaf, Param | State))
+
+    def named_parameters(self) -> Iterator[tuple[str, Param[Any]]]:
+        """Every parameter with its dotted path, each once."""
+        seen: set[int] = set()
+        for path, leaf in leaves(self):
+            if isinstance(leaf, Param) and id(leaf) not in seen:
+                seen.add(id(leaf))
+                yield path, leaf
+
+    def parameters(self) -> Iterator[Param[Any]]:
+        """Every parameter, each once."""
+        return (param for _, param in self.named_parameters())
+
+    def named_modules(self) -> Iterator[tuple[str, Module]]:
+        """This module and every module in it, with dotted paths."""
+        return modules(self)
+
+    def children(self) -> Iterator[tuple[str, Module]]:
+        """The modules that are fields of this one."""
+        return ((name, self.__dict__[name]) for name in field_names(self) if isinstance(self.__dict__[name], Module))
+
+    def num_params(self) -> int:
+        """The number of elements in float parameters and states, each counted once."""
+        found = {id(leaf): leaf for _, leaf in self.leaves() if leaf.dtype.is_float}
+        return sum(leaf.shape.num_elements() for leaf in found.values())
+
+    def devices(self) -> list[Device]:
+        """The devices its tensors live on, in order of appearance."""
+        return list(dict.fromkeys(leaf.device for _, leaf in leaves(self) if isinstance(leaf, Tensor)))
+
+    # Visiting and mapping
+
+    def visit(self, visitor: ModuleVisitor) -> None:
+        """Show every parameter to a visitor, in order of declaration."""
+        visit(self, visitor)
+
+    def map(self, mapper: ModuleMapper | Callable[[Param[Any]], Any]) -> Self:
+        """A module with new values: a mapper's, or those of a function from `Param` to tensor."""
+        if isinstance(mapper, ModuleMapper) or hasattr(mapper, "map_float"):
+            return rebuild(self, mapped(mapper), _same)  # type: ignore[arg-type,no-any-return]
+        return self._with(lambda param: _value(param, mapper(param)))
+
+    def _with(
+        self,
+        param: Callable[[Param[Any]], Any],
+        state: Callable[[State], State] = State.fork,
+        constant: Callable[[Tensor[Any]], Tensor[Any]] = lambda tensor: tensor,
+        finish: Callable[[Any], None] | None = None,
+    ) -> Self:
+        """A module with other leaves. States get cells of their own in every new tree."""
+
+        def change(leaf: Any) -> Any:
+            if isinstance(leaf, Param):
+                return param(leaf)
+            return state(leaf) if isinstance(leaf, State) else constant(leaf)
+
+        return rebuild(self, change, finish)  # type: ignore[no-any-return]
+
+    # Devices and gradients
+
+    def to_device(self, device: Device) -> Self:
+        """This module on another device. Its parameters begin a graph of their own there."""
+        _check_device("to_device", device)
+        return self._with(
+            lambda param: param.moved(device),
+            lambda state: state.moved(device),
+            lambda tensor: tensor.to_device(device),
+        )
+
+    to = to_device
+
+    def fork(self, device: Device) -> Self:
+        """A copy of this module for work on `device`, with a graph and state cells of its own."""
+        _check_device("fork", device)
+        return self._with(
+            lambda param: param.moved(device) if param.device is not device else _restarted(param),
+            lambda state: state.moved(device),
+            lambda tensor: tensor.detach().to_device(device),
+        )
+
+    def autodiff(self) -> Self:
+        """This module on its device with gradients: the way back from `valid()`."""
+        return self._with(
+            lambda param: param.moved(param.device.autodiff()),
+            constant=lambda tensor: tensor.to_device(tensor.device.autodiff()),
+        )
+
+    def no_grad(self) -> Self:
+        """This module with every parameter frozen: recorded, but not changed by optimizers."""
+        return self._with(lambda param: param.set_require_grad(False))
+
+    def freeze(self, *paths: str) -> Self:
+        """This module with the parameters under these dotted paths frozen; without paths, all of them."""
+        return self._set_trainable(paths, False, "freeze")
+
+    def unfreeze(self, *paths: str) -> Self:
+        """This module with the parameters under these dotted paths trained again."""
+        return self._set_trainable(paths, True, "unfreeze")
+
+    def _set_trainable(self, paths: tuple[str, ...], trainable: bool, operation: str) -> Self:
+        chosen: set[int] = set()
+        matched: set[str] = set()
+        for path, param in self.named_parameters():
+            for wanted in paths:
+                if path == wanted or path.startswith(wanted + "."):
+                    chosen.add(id(param))
+                    matched.add(wanted)
+        unknown = [wanted for wanted in paths if wanted not in matched]
+        if unknown:
+            known = ", ".join(path for path, _ in self.named_parameters())
+            raise ArgumentError(f"{operation}: no parameter is at {', '.join(unknown)}; there are {known}")
+        return self._with(lambda p: p.set_require_grad(trainable) if not paths or id(p) in chosen else p)
+
+    def cast(self, dtype: Any) -> Self:
+        """This module with its float parameters and states in another float dtype."""
+        return self._with(
+            lambda p: p.with_value(p.val().detach().cast(dtype)) if p.dtype.is_float else p,
+            lambda s: s.with_value(s.value.cast(dtype)) if s.dtype.is_float else s.fork(),
+        )
+
+    # Training and inference
+
+    def valid(self) -> Self:
+        """This module for inference: below every `Autodiff`, with dropout off and statistics fixed."""
+
+        def param(leaf: Param[Any]) -> Param[Any]:
+            device: Device = leaf.device
+            while device.is_autodiff:
+                device = device.inner()
+            return leaf.moved(device)
+
+        return self._with(param, constant=lambda tensor: tensor.no_grad(), finish=lambda made: _set_mode(made, "infer"))
+
+    def train(self) -> Self:
+        """This module in mode `auto`: it trains on devices with autodiff."""
+        return self.mode("auto")
+
+    def mode(self, mode: Mode) -> Self:
+        """This module with its dropouts, batch norms and the like in one mode.
+
+        `auto` trains where a graph is recorded; `infer` never does, so the statistics stay; `train`
+        always does, which on a plain device is Monte-Carlo dropout.
+        """
+        if mode not in MODES:
+            raise ArgumentError(f"mode: must be one of {', '.join(map(repr, MODES))}, got {mode!r}")
+        return self._with(lambda param: param, finish=lambda made: _set_mode(made, mode))
+
+    def is_training(self, device: Device) -> bool:
+        """Whether this module's own mode means training for values on `device`."""
+        mode = self._mode
+        return device.is_autodiff if mode == "auto" else mode == "train"
+
+    # Records
+
+    def into_record(self) -> Record:
+        """The parameters and states of this module as a record."""
+        return recording.into_record(self)
+
+    def load_record(self, record: Record, *, strict: bool = True) -> Self:
+        """This module with the values of a record.
+
+        Missing, extra and mis-shaped entries are one error that lists them all. `strict=False` keeps
+        what the record does not have and passes over what the module does not have.
+        """
+        return recording.load_record(self, record, strict)  # type: ignore[no-any-return]
+
+    def save_file(self, path: Any, recorder: Recorder | None = None) -> None:
+        """Write this module to a file; the recorder gives the format and the extension."""
+        recording.save_file(self, path, recorder)
+
+    def load_file(
+        self, path: Any, recorder: Recorder | None = None, device: Device | None = None, *, strict: bool = True
+    ) -> Self:
+        """This module with the values of a file, on `device` if one is given."""
+        return recording.load_file(self, path, recorder, device, strict)  # type: ignore[no-any-return]
+
+    def quantize_weights(self, quantizer: Any) -> Self:
+        """This module with its float parameters as small integers and scales."""
+        return self._with(
+            lambda p: p.with_value(quantizer.quantize_tensor(p.val().no_grad())) if p.dtype.is_float else p
+        )
+
+    def clone(self) -> Self:
+        """A copy: the same parameters, state cells of its own."""
+        return self._with(lambda param: param, finish=_same)
+
+    # Display
+
+    def custom_settings(self) -> display.DisplaySettings | None:
+        """Display settings for this module and what it holds; None keeps the parent's."""
+        return None
+
+    def custom_content(self, content: display.Content) -> display.Content | None:
+        """What to show of this module; None shows every attribute."""
+        return None
+
+    def format(self, settings: display.DisplaySettings | None = None) -> str:
+        """The module as text."""
+        return display.format_module(self, settings or display.DisplaySettings())
+
+    def __str__(self) -> str:
+        return self.format()
+
+    __repr__ = __str__
+
+    # Trees
+
+    def __tree__(self) -> tuple[Sequence[Any], Any]:
+        return list(self.__dict__.values()), tuple(self.__dict__)
+
+    @classmethod
+    def __untree__(cls, token: Any, children: Sequence[Any]) -> Self:
+        made = object.__new__(cls)
+        made.__dict__.update(zip(token, children, strict=True))
+        return made
+
+
+def _same(made: Any) -> None:
+    """Ask `rebuild` for new modules everywhere."""
+
+
+def _set_mode(module: Any, mode: Mode) -> None:
+    if mode == "auto":
+        module.__dict__.pop("_mode", None)
+    else:
+        module.__dict__["_mode"] = mode
+
+
+def _restarted(param: Param[Any]) -> Param[Any]:
+    return param if not param.is_initialized else param.with_value(param.val().detach())
+
+
+def _value(param: Param[Any], new: Any) -> Any:
+    return new if isinstance(new, Param) else param.with_value(new.detach())
+
+
+def _check_device(operation: str, device: Any) -> None:
+    if not isinstance(device, Device):
+        raise DeviceError(f"{operation}: needs a device such as Cpu(), got {device!r}")

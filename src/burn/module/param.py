@@ -1,0 +1,233 @@
+"""Parameters: tensors with an id that a module learns and saves.
+
+    weight = Param(Tensor.zeros([784, 10], device))
+    y = x @ weight                      # a Param is a Tensor; results are plain tensors
+
+A parameter made by an initialiser is lazy: its shape, dtype and device are known, its values are
+computed when somebody reads them. Loading a record right after `init` therefore draws nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from typing_extensions import TypeVar
+
+from burn.device import Device
+from burn.dtype import DType
+from burn.errors import ArgumentError, ShapeError
+from burn.module.identity import ParamId
+from burn.shape import as_shape
+from burn.tensor import Tensor, TensorData
+from burn.tensor.quantization import QuantizedTensor
+
+B = TypeVar("B", bound=Device, default=Any)
+Source = Callable[[], Tensor[Any]]
+
+_FILLING = threading.RLock()
+
+
+class Param(Tensor[B]):
+    """A tensor with an id. Optimizers change it, records keep it, `set_require_grad(False)` freezes it."""
+
+    __slots__ = ("_source", "id", "trainable")
+
+    _source: Source | None
+    id: ParamId
+    trainable: bool
+    """Whether optimizers change it. Kept on devices without autodiff too."""
+
+    def __init__(self, tensor: Tensor[B], id: ParamId | str | None = None, require_grad: bool = True) -> None:
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"Param: needs a Tensor, got {type(tensor).__name__}; write Param(burn.tensor(...))")
+        self.id = ParamId() if id is None else ParamId(id)
+        self.device, self.dtype, self.shape = tensor.device, tensor.dtype, tensor.shape
+        self.trainable = require_grad and tensor.dtype.is_float and not isinstance(tensor, QuantizedTensor)
+        self._source = None
+        if isinstance(tensor, Param):
+            tensor = tensor.val()
+        if isinstance(tensor, QuantizedTensor):
+            self._source = _Quantized(tensor)
+        else:
+            self.handle = _owned(tensor.device.tracked(tensor, self.trainable).handle, self.id)
+
+    @classmethod
+    def uninitialized(
+        cls,
+        id: ParamId | str | None,
+        source: Source,
+        shape: Any,
+        device: Device,
+        dtype: DType | None = None,
+        require_grad: bool = True,
+    ) -> Param[Any]:
+        """A parameter whose values `source()` computes at the first read, on the device without autodiff."""
+        made: Param[Any] = cls.__new__(cls)
+        made.id = ParamId() if id is None else ParamId(id)
+        made.device, made.shape = device, as_shape("Param", shape)
+        made.dtype = device.float_dtype if dtype is None else dtype
+        made.trainable = require_grad and made.dtype.is_float
+        made._source = source
+        return made
+
+    @classmethod
+    def initialized(cls, id: ParamId | str, tensor: Tensor[Any]) -> Param[Any]:
+        """A parameter with an id of choice."""
+        return cls(tensor, id)
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor[Any]) -> Param[Any]:
+        """A new parameter with these values."""
+        return cls(tensor)
+
+    @classmethod
+    def from_data(cls, data: Any, device: Any = None, dtype: Any = None) -> Param[Any]:
+        """A new parameter with these numbers."""
+        return Param(Tensor.from_data(data, device, dtype))
+
+    # Values
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "handle":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        source = self._source
+        if isinstance(source, _Quantized):
+            return source.tensor.handle
+        return self._fill()
+
+    def _fill(self) -> Any:
+        with _FILLING:
+            source = self._source
+            if source is None:
+                return object.__getattribute__(self, "handle")
+            tensor = source()
+            if tensor.shape != self.shape:
+                raise ShapeError(
+                    f"Param: the initialiser gave shape {tuple(tensor.shape)} for a parameter of {tuple(self.shape)}"
+                )
+            tensor = tensor.cast(self.dtype).detach().to_device(self.device)
+            self.handle = handle = _owned(self.device.tracked(tensor, self.trainable).handle, self.id)
+            self._source = None
+            return handle
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether the values are there, so that reading them computes nothing."""
+        return self._source is None or isinstance(self._source, _Quantized)
+
+    def val(self) -> Tensor[B]:
+        """The values as a plain tensor, of the same graph."""
+        source = self._source
+        if isinstance(source, _Quantized):
+            return source.tensor
+        return Tensor(self.handle, self.device, self.dtype, self.shape)
+
+    into_value = val
+
+    def dequantize(self) -> Tensor[Any]:
+        """The floats, if the values are kept quantised; else `val()`."""
+        return self.val().dequantize()
+
+    # New parameters with the same id
+
+    def with_value(self, tensor: Tensor[Any]) -> Param[Any]:
+        """This parameter with other values: the same id, and frozen if this one is."""
+        return type(self)(tensor, self.id, self.trainable)
+
+    def map(self, function: Callable[[Tensor[B]], Tensor[Any]]) -> Param[Any]:
+        """This parameter with `function` applied to its values."""
+        return self.with_value(function(self.val()))
+
+    def set_require_grad(self, require_grad: builtins.bool) -> Self:
+        """This parameter, trained by optimizers or not."""
+        if require_grad == self.trainable:
+            return self
+        if not self.is_initialized:
+            source = self._source
+            assert source is not None
+            return self.uninitialized(self.id, _Shared(self), self.shape, self.device, self.dtype, require_grad)  # type: ignore[return-value]
+        return type(self)(self.val().detach(), self.id, require_grad)
+
+    def require_grad(self) -> Self:
+        """This parameter, trained by optimizers."""
+        return self.set_require_grad(True)
+
+    def moved(self, device: Device) -> Param[Any]:
+        """This parameter on another device, with a graph of its own."""
+        if device is self.device:
+            return self
+        if not self.is_initialized:
+            return self.uninitialized(self.id, _Shared(self), self.shape, device, self.dtype, self.trainable)
+        value = self.val()
+        if isinstance(value, QuantizedTensor):
+            return type(self)(value.to_device(device), self.id)
+        value: Tensor[Any] = value.no_grad()
+        below: Any = device
+        while below.is_autodiff:
+            below = below.inner()
+        return Param(value.to_device(below).to_device(device), self.id, self.trainable)
+
+    def loaded(self, data: TensorData, id: str | None = None) -> Param[Any]:
+        """This parameter with the values (and the id) of a record, in its own dtype, on its own device."""
+        tensor: Tensor[Any] = Tensor.from_data(data.convert(self.dtype) if self.dtype.is_float else data, self.device)
+        return type(self)(tensor.cast(self.dtype), id or self.id, self.trainable)
+
+    # Trees, pickling
+
+    @property
+    def __tree_token__(self) -> tuple[str, bool]:
+        return (self.id, self.trainable)
+
+    @classmethod
+    def __untree__(cls, token: tuple[str, bool], children: Sequence[Any]) -> Param[Any]:
+        made = cls.__new__(cls)
+        made.id, made.trainable = ParamId(token[0]), token[1]
+        (tensor,) = children
+        made.device, made.dtype, made.shape = tensor.device, tensor.dtype, tensor.shape
+        made._source = None
+        made.handle = _owned(tensor.device.tracked(tensor, token[1]).handle, made.id)
+        return made
+
+    def __reduce__(self) -> Any:
+        return Param, (self.val(), str(self.id), self.trainable)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+class _Quantized:
+    """Values kept as integers and scales; every read computes the floats anew."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: QuantizedTensor) -> None:
+        self.tensor = tensor
+
+    def __call__(self) -> Tensor[Any]:
+        return self.tensor.dequantize()
+
+
+class _Shared:
+    """The values of another parameter that is not initialised yet, so that both get the same numbers."""
+
+    __slots__ = ("other",)
+
+    def __init__(self, other: Param[Any]) -> None:
+        self.other = other
+
+    def __call__(self) -> Tensor[Any]:
+        return self.other.val().no_grad()
+
+
+def _owned(handle: Any, id: ParamId) -> Any:
+    """Mark the leaf of a graph with the parameter it belongs to, so that stale gradients are recognised."""
+    node = getattr(handle, "node", None)
+    if node is not None:
+        node.owner = id
+    return handle

@@ -1,0 +1,42 @@
+"""Dropout: zeros at random while training, so that no feature relies on another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.errors import ArgumentError
+from burn.module import Module
+from burn.module.display import Content
+from burn.tensor import Distribution, Tensor
+
+
+class DropoutConfig(Config):
+    """Settings of dropout: the probability with which an element becomes zero."""
+
+    prob: float
+
+    def init(self) -> Dropout:
+        """The module; it has no parameters."""
+        if not 0.0 <= self.prob <= 1.0:
+            raise ArgumentError(f"DropoutConfig: prob must be between 0 and 1, got {self.prob}")
+        return Dropout(self.prob)
+
+
+class Dropout(Module):
+    """Zeroes elements with probability `prob` while training and scales the others by `1 / (1 - prob)`."""
+
+    prob: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape; itself outside training."""
+        if self.prob == 0.0 or not self.is_training(x.device):
+            return x
+        if self.prob == 1.0:
+            return x * 0.0
+        keep = 1.0 - self.prob
+        return x * x.random_like(Distribution.Bernoulli(keep)) * (1.0 / keep)
+
+    def custom_content(self, content: Content) -> Content:
+        """The probability."""
+        return content.add("prob", self.prob)

@@ -1,0 +1,51 @@
+"""The linear layer: `y = x W + b` over the last dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.errors import ArgumentError
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.ops.layers import linear
+from burn.tensor import Tensor
+
+
+class LinearConfig(Config):
+    """Settings of an affine map from `d_input` to `d_output` features."""
+
+    d_input: int
+    d_output: int
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> Linear:
+        """A layer whose parameters are drawn when they are first used."""
+        sizes = {"d_input": self.d_input, "d_output": self.d_output}
+        faults = [f"{name} must be 1 or more, got {size}" for name, size in sizes.items() if size < 1]
+        if faults:
+            raise ArgumentError(f"LinearConfig: {'; '.join(faults)}")
+
+        def new(*shape: int) -> Param[Any]:
+            return self.initializer.init(shape, device, self.d_input, self.d_output)
+
+        return Linear(new(self.d_input, self.d_output), new(self.d_output) if self.bias else None)
+
+
+class Linear(Module):
+    """Maps the last dim from `d_input` to `d_output` features."""
+
+    weight: Param  # (d_input, d_output)
+    bias: Param | None  # (d_output,)
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """`x W + b`: (..., d_input) to (..., d_output)."""
+        return linear(x, self.weight, self.bias)
+
+    def custom_content(self, content: Content) -> Content:
+        """The sizes, and whether there is a bias."""
+        d_input, d_output = self.weight.shape
+        return content.add("d_input", d_input).add("d_output", d_output).add("bias", self.bias is not None)
