@@ -18,6 +18,7 @@ from burn.ops import (
     layers,
     linalg,
     logic,
+    losses,
     movement,
     normalization,
     norms,
@@ -36,6 +37,6 @@ from burn.ops.op import TABLE, Op
 __all__ = [
     "TABLE", "Op", "activation", "attention", "convolution", "convolution_layers", "creation", "ctc", "cumulative",
     "decompositions", "deformable", "elementwise", "grid", "indexing", "interpolation", "joining", "layers",
-    "linalg", "logic", "movement", "normalization", "norms", "pooling", "quantization", "random", "reduce",
+    "linalg", "logic", "losses", "movement", "normalization", "norms", "pooling", "quantization", "random", "reduce",
     "signal", "softmax", "sort", "spatial", "statistics",
 ]  # fmt: skip

@@ -1,0 +1,188 @@
+"""Cross entropy: how surprised a prediction is by the true class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.errors import ArgumentError, ShapeError
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.loss.reduction import Reduction, reduced
+from burn.ops.losses import cross_entropy
+from burn.tensor import Tensor
+
+SMALLEST = 1e-7
+"""Shares below this are taken as this before the logarithm."""
+
+
+class CrossEntropyLossConfig(Config):
+    """Settings: classes to pass over, a weight for each class, label smoothing, logits or probabilities."""
+
+    pad_tokens: list[int] | None
+    weights: list[float] | None
+    smoothing: float | None
+    logits: bool = True
+
+    def init(self, device: Device) -> CrossEntropyLoss:
+        """The loss on a device."""
+        return CrossEntropyLoss(
+            device=device,
+            pad_tokens=self.pad_tokens,
+            weights=self.weights,
+            smoothing=self.smoothing,
+            logits=self.logits,
+        )
+
+
+class CrossEntropyLoss(Module):
+    """The mean cross entropy between rows of logits and class numbers; rows of padding do not count."""
+
+    pad_tokens: tuple[int, ...] | None
+    weights: Tensor | None  # (classes,)
+    smoothing: float | None
+    logits: bool
+
+    def __init__(
+        self,
+        pad_index: int | None = None,
+        device: Device | None = None,
+        *,
+        pad_tokens: Sequence[int] | None = None,
+        weights: Sequence[float] | None = None,
+        smoothing: float | None = None,
+        logits: bool = True,
+    ) -> None:
+        faults = []
+        if weights is not None and (not weights or min(weights) <= 0):
+            faults.append(f"weights must all be above 0, got {list(weights)}")
+        if smoothing is not None and not 0 <= smoothing <= 1:
+            faults.append(f"smoothing must be between 0 and 1, got {smoothing}")
+        if weights is not None and device is None:
+            faults.append("weights need a device; write CrossEntropyLossConfig(weights=...).init(device)")
+        if faults:
+            raise ArgumentError(f"CrossEntropyLoss: {'; '.join(faults)}")
+        tokens = [*([] if pad_index is None else [pad_index]), *(pad_tokens or [])]
+        self.pad_tokens = tuple(tokens) or None
+        self.weights = None if weights is None else Tensor.from_data(list(weights), device)
+        self.smoothing = smoothing
+        self.logits = logits
+
+    def forward(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss, of shape [1]: logits (rows, classes) against class numbers (rows,)."""
+        losses, shares = self._losses(logits, targets)
+        if shares is None:
+            return losses.mean()
+        return losses.sum() / shares.sum()
+
+    def forward_no_reduction(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each row, weighted; 0 for padding."""
+        return self._losses(logits, targets)[0]
+
+    def _losses(self, logits: Tensor[Any], targets: Tensor[Any]) -> tuple[Tensor[Any], Tensor[Any] | None]:
+        """The loss of each row, and what each row counts in the mean; None where all count alike."""
+        if len(logits.shape) != 2 or tuple(targets.shape) != (logits.shape[0],):
+            raise ShapeError(
+                f"CrossEntropyLoss: needs logits (rows, classes) and targets (rows,), got {tuple(logits.shape)} and "
+                f"{tuple(targets.shape)}; reshape both"
+            )
+        classes = logits.shape[1]
+        padding = self._padding(targets)
+        if padding is not None:
+            targets = targets.mask_fill(padding, 0)
+        if self.weights is None and not self.smoothing and self.logits:
+            losses = cross_entropy(logits, targets)
+            shares = None
+        else:
+            losses, shares = self._general(logits, targets, classes)
+        if padding is None:
+            return losses, shares
+        shares = losses.ones_like() if shares is None else shares
+        return losses.mask_fill(padding, 0.0), shares.mask_fill(padding, 0.0)
+
+    def _general(
+        self, logits: Tensor[Any], targets: Tensor[Any], classes: int
+    ) -> tuple[Tensor[Any], Tensor[Any] | None]:
+        shares = logits.log_softmax(1) if self.logits else logits.clamp_min(SMALLEST).log()
+        chosen = targets.unsqueeze_dim(1)
+        weight = None if self.weights is None else self.weights.select(0, targets).cast(shares.dtype)
+        losses = shares.gather(1, chosen).squeeze_dim(1).neg()
+        if weight is not None:
+            losses = losses * weight
+        if self.smoothing:
+            spread = shares if self.weights is None else shares * self.weights.cast(shares.dtype)
+            losses = losses * (1.0 - self.smoothing) - spread.sum_dim(1).squeeze_dim(1) * (self.smoothing / classes)
+        return losses, weight
+
+    def _padding(self, targets: Tensor[Any]) -> Tensor[Any] | None:
+        padding = None
+        for token in self.pad_tokens or ():
+            found = targets.equal_elem(token)
+            padding = found if padding is None else padding.bool_or(found)
+        return padding
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return (
+            content.add("pad_tokens", self.pad_tokens)
+            .add("weights", None if self.weights is None else self.weights.tolist())
+            .add("smoothing", self.smoothing)
+            .add("logits", self.logits)
+        )
+
+
+class BinaryCrossEntropyLossConfig(Config):
+    """Settings: a weight for each class, label smoothing, logits or probabilities."""
+
+    weights: list[float] | None
+    smoothing: float | None
+    logits: bool = False
+
+    def init(self, device: Device) -> BinaryCrossEntropyLoss:
+        """The loss on a device."""
+        faults = []
+        if self.weights is not None and (not self.weights or min(self.weights) <= 0):
+            faults.append(f"weights must all be above 0, got {self.weights}")
+        if self.smoothing is not None and not 0 <= self.smoothing <= 1:
+            faults.append(f"smoothing must be between 0 and 1, got {self.smoothing}")
+        if faults:
+            raise ArgumentError(f"BinaryCrossEntropyLossConfig: {'; '.join(faults)}")
+        weights = None if self.weights is None else Tensor.from_data(self.weights, device)
+        return BinaryCrossEntropyLoss(weights, self.smoothing, self.logits)
+
+
+class BinaryCrossEntropyLoss(Module):
+    """The mean cross entropy between yes-or-no predictions and targets of the same shape."""
+
+    weights: Tensor | None = None  # (classes,), or one for each label where there is one dim
+    smoothing: float | None = None
+    logits: bool = False
+
+    def forward(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss, of shape [1]."""
+        return reduced(self.forward_no_reduction(logits, targets), Reduction.Mean)
+
+    def forward_no_reduction(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each element."""
+        if logits.shape != targets.shape:
+            raise ShapeError(
+                f"BinaryCrossEntropyLoss: predictions and targets differ: {tuple(logits.shape)} and "
+                f"{tuple(targets.shape)}"
+            )
+        labels = targets
+        wanted = targets.cast(logits.dtype)
+        if self.smoothing:
+            classes = logits.shape[-1] if len(logits.shape) > 1 else 2
+            wanted = wanted * (1.0 - self.smoothing) + self.smoothing / classes
+        if self.logits:
+            losses = (wanted.neg() + 1.0) * logits - logits.log_sigmoid()
+        else:
+            certain, doubt = logits.log().clamp_min(-100.0), (logits.neg() + 1.0).log().clamp_min(-100.0)
+            losses = (wanted * certain + (wanted.neg() + 1.0) * doubt).neg()
+        if self.weights is None:
+            return losses
+        if len(logits.shape) > 1:
+            return losses * self.weights.cast(losses.dtype)
+        return losses * self.weights.select(0, labels.int()).cast(losses.dtype)

@@ -1,0 +1,87 @@
+"""Losses between distributions and between sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.module import Module
+from burn.nn.loss.reduction import Reduction, reduced
+from burn.nn.loss.regression import same_shape
+from burn.ops.ctc import ctc_loss
+from burn.tensor import Tensor
+
+
+class KLDivLossConfig(Config):
+    """Settings: whether targets are logarithms too."""
+
+    log_target: bool = False
+
+    def init(self) -> KLDivLoss:
+        """The loss; it has no parameters."""
+        return KLDivLoss(self.log_target)
+
+
+class KLDivLoss(Module):
+    """How much a predicted distribution (given by its logarithms) differs from a target distribution."""
+
+    log_target: bool = False
+
+    def forward(
+        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
+    ) -> Tensor[Any]:
+        """The loss, of shape [1]. `Auto` is `BatchMean`, the divergence by its definition."""
+        return reduced(self.forward_no_reduction(predictions, targets), reduction, auto=Reduction.BatchMean)
+
+    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The divergence of each element; 0 where the target is 0."""
+        same_shape("KLDivLoss", predictions, targets)
+        if self.log_target:
+            return targets.exp() * (targets - predictions)
+        present = targets.greater(0.0)
+        safe = targets.mask_fill(present.bool_not(), 1.0)
+        return (safe * (safe.log() - predictions)).mask_fill(present.bool_not(), 0.0)
+
+
+class CTCLossConfig(Config):
+    """Settings: the class of the blank, and whether impossible alignments count as 0."""
+
+    blank: int = 0
+    zero_infinity: bool = False
+
+    def init(self) -> CTCLoss:
+        """The loss; it has no parameters."""
+        return CTCLoss(self.blank, self.zero_infinity)
+
+
+class CTCLoss(Module):
+    """How unlikely a text is, over all the ways it may lie along a recording."""
+
+    blank: int = 0
+    zero_infinity: bool = False
+
+    def forward(
+        self,
+        log_probs: Tensor[Any],
+        targets: Tensor[Any],
+        input_lengths: Tensor[Any],
+        target_lengths: Tensor[Any],
+        reduction: Reduction = Reduction.Auto,
+    ) -> Tensor[Any]:
+        """The loss, of shape [1]: log probabilities (time, batch, classes) and texts (batch, length).
+
+        The mean divides each loss by the length of its text first.
+        """
+        losses = self.forward_no_reduction(log_probs, targets, input_lengths, target_lengths)
+        if reduction in (Reduction.Mean, Reduction.Auto):
+            losses = losses / target_lengths.cast(losses.dtype).clamp_min(1.0)
+        return reduced(losses, reduction)
+
+    def forward_no_reduction(
+        self, log_probs: Tensor[Any], targets: Tensor[Any], input_lengths: Tensor[Any], target_lengths: Tensor[Any]
+    ) -> Tensor[Any]:
+        """The loss of each text of the batch."""
+        losses = ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank)
+        if not self.zero_infinity:
+            return losses
+        return losses.mask_fill(losses.is_inf(), 0.0)

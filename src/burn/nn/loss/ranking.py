@@ -1,0 +1,211 @@
+"""Losses that push things apart or together: pairs, triplets and classes with a margin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.errors import ArgumentError, ShapeError
+from burn.module import Module
+from burn.nn.loss.reduction import Reduction, reduced
+from burn.nn.loss.regression import same_shape
+from burn.tensor import Tensor
+
+TINY = 1e-12
+
+
+def _norm(x: Tensor[Any], p: float, dim: int) -> Tensor[Any]:
+    """The length along a dim, without it; smooth enough at zero for gradients."""
+    if p == 2.0:
+        return (x * x).sum_dim(dim).squeeze_dim(dim).sqrt()
+    return x.abs().powf_scalar(p).sum_dim(dim).squeeze_dim(dim).powf_scalar(1.0 / p)
+
+
+class CosineEmbeddingLossConfig(Config):
+    """Settings: how similar different things may be, and the reduction."""
+
+    margin: float = 0.0
+    reduction: Reduction = Reduction.Mean
+
+    def init(self) -> CosineEmbeddingLoss:
+        """The loss; it has no parameters."""
+        return CosineEmbeddingLoss(self.margin, self.reduction)
+
+
+class CosineEmbeddingLoss(Module):
+    """Pairs with target 1 should point the same way, pairs with target -1 should not."""
+
+    margin: float = 0.0
+    reduction: Reduction = Reduction.Mean
+
+    def forward(self, input1: Tensor[Any], input2: Tensor[Any], target: Tensor[Any]) -> Tensor[Any]:
+        """The loss, of shape [1]: two tensors (rows, features) and targets (rows,) of 1 and -1."""
+        return reduced(self.forward_no_reduction(input1, input2, target), self.reduction)
+
+    def forward_no_reduction(self, input1: Tensor[Any], input2: Tensor[Any], target: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each pair."""
+        same_shape("CosineEmbeddingLoss", input1, input2)
+        if len(input1.shape) != 2 or tuple(target.shape) != (input1.shape[0],):
+            raise ShapeError(
+                f"CosineEmbeddingLoss: needs inputs (rows, features) and targets (rows,), got {tuple(input1.shape)} "
+                f"and {tuple(target.shape)}"
+            )
+        product = (input1 * input2).sum_dim(1)
+        squares = ((input1 * input1).sum_dim(1) + TINY) * ((input2 * input2).sum_dim(1) + TINY)
+        cosine = (product / squares.sqrt()).squeeze_dim(1)
+        apart = (cosine - self.margin).clamp_min(0.0)
+        return apart.mask_where(target.equal_elem(1), cosine.neg() + 1.0)
+
+
+class HingeEmbeddingLossConfig(Config):
+    """Settings: how far different things should be apart."""
+
+    margin: float = 1.0
+
+    def init(self) -> HingeEmbeddingLoss:
+        """The loss; it has no parameters."""
+        return HingeEmbeddingLoss(self.margin)
+
+
+class HingeEmbeddingLoss(Module):
+    """Distances with target 1 should be small, those with target -1 at least the margin."""
+
+    margin: float = 1.0
+
+    def forward(
+        self, distances: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
+    ) -> Tensor[Any]:
+        """The loss, of shape [1]."""
+        return reduced(self.forward_no_reduction(distances, targets), reduction)
+
+    def forward_no_reduction(self, distances: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each distance."""
+        same_shape("HingeEmbeddingLoss", distances, targets)
+        return (distances.neg() + self.margin).clamp_min(0.0).mask_where(targets.equal_elem(1), distances)
+
+
+class MarginRankingLossConfig(Config):
+    """Settings: by how much the better one should win."""
+
+    margin: float = 0.0
+
+    def init(self) -> MarginRankingLoss:
+        """The loss; it has no parameters."""
+        return MarginRankingLoss(self.margin)
+
+
+class MarginRankingLoss(Module):
+    """With target 1 the first should rank above the second, with -1 below."""
+
+    margin: float = 0.0
+
+    def forward(
+        self, input1: Tensor[Any], input2: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
+    ) -> Tensor[Any]:
+        """The loss, of shape [1]."""
+        return reduced(self.forward_no_reduction(input1, input2, targets), reduction)
+
+    def forward_no_reduction(self, input1: Tensor[Any], input2: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each pair."""
+        same_shape("MarginRankingLoss", input1, input2)
+        same_shape("MarginRankingLoss", input1, targets)
+        return (targets.cast(input1.dtype) * (input2 - input1) + self.margin).clamp_min(0.0)
+
+
+class MultiMarginLossConfig(Config):
+    """Settings: the margin between the right class and the others, and the power (1 or 2)."""
+
+    margin: float = 1.0
+    p: int = 1
+
+    def init(self) -> MultiMarginLoss:
+        """The loss; it has no parameters."""
+        if self.p not in (1, 2):
+            raise ArgumentError(f"MultiMarginLossConfig: p must be 1 or 2, got {self.p}")
+        return MultiMarginLoss(self.margin, self.p)
+
+
+class MultiMarginLoss(Module):
+    """The score of the right class should lead every other by the margin."""
+
+    margin: float = 1.0
+    p: int = 1
+
+    def forward(self, scores: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto) -> Tensor[Any]:
+        """The loss, of shape [1]: scores (rows, classes) and class numbers (rows,)."""
+        return reduced(self.forward_no_reduction(scores, targets), reduction)
+
+    def forward_no_reduction(self, scores: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each row."""
+        if len(scores.shape) != 2 or tuple(targets.shape) != (scores.shape[0],):
+            raise ShapeError(
+                f"MultiMarginLoss: needs scores (rows, classes) and targets (rows,), got {tuple(scores.shape)} and "
+                f"{tuple(targets.shape)}"
+            )
+        classes = scores.shape[1]
+        chosen = targets.unsqueeze_dim(1)
+        behind = (scores - scores.gather(1, chosen) + self.margin).clamp_min(0.0)
+        behind = behind if self.p == 1 else behind * behind
+        return behind.mask_fill(targets.one_hot(classes).bool(), 0.0).sum_dim(1).squeeze_dim(1) * (1.0 / classes)
+
+
+class SoftMarginLoss(Module):
+    """`log(1 + exp(-target * prediction))`, with targets 1 and -1."""
+
+    def forward(
+        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
+    ) -> Tensor[Any]:
+        """The loss, of shape [1]."""
+        return reduced(self.forward_no_reduction(predictions, targets), reduction)
+
+    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each element."""
+        same_shape("SoftMarginLoss", predictions, targets)
+        return (targets.cast(predictions.dtype) * predictions).log_sigmoid().neg()
+
+
+class TripletMarginLossConfig(Config):
+    """Settings: how much farther the negative should be, and the power of the distance."""
+
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
+
+    def init(self) -> TripletMarginLoss:
+        """The loss; it has no parameters."""
+        if not self.p > 0:
+            raise ArgumentError(f"TripletMarginLossConfig: p must be above 0, got {self.p}")
+        return TripletMarginLoss(self.margin, self.p, self.eps, self.swap)
+
+
+class TripletMarginLoss(Module):
+    """An anchor should be nearer to its positive than to its negative, by the margin."""
+
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
+
+    def forward(
+        self,
+        anchors: Tensor[Any],
+        positives: Tensor[Any],
+        negatives: Tensor[Any],
+        reduction: Reduction = Reduction.Auto,
+    ) -> Tensor[Any]:
+        """The loss, of shape [1]: three tensors (rows, features)."""
+        return reduced(self.forward_no_reduction(anchors, positives, negatives), reduction)
+
+    def forward_no_reduction(self, anchors: Tensor[Any], positives: Tensor[Any], negatives: Tensor[Any]) -> Tensor[Any]:
+        """The loss of each triplet."""
+        same_shape("TripletMarginLoss", anchors, positives)
+        same_shape("TripletMarginLoss", anchors, negatives)
+        near = self._distance(anchors, positives)
+        far = self._distance(anchors, negatives)
+        if self.swap:
+            far = far.min_pair(self._distance(positives, negatives))
+        return (near - far + self.margin).clamp_min(0.0)
+
+    def _distance(self, x: Tensor[Any], y: Tensor[Any]) -> Tensor[Any]:
+        return _norm(x - y + self.eps, self.p, len(x.shape) - 1)

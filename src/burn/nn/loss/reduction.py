@@ -1,0 +1,32 @@
+"""How the losses of single elements become one number."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from burn.errors import ArgumentError
+from burn.tensor import Tensor
+
+
+class Reduction(enum.Enum):
+    """`Auto` is the mean, except where a loss says otherwise."""
+
+    Mean = "Mean"
+    Sum = "Sum"
+    Auto = "Auto"
+    BatchMean = "BatchMean"
+
+    def __repr__(self) -> str:
+        return f"Reduction.{self.name}"
+
+
+def reduced(losses: Tensor[Any], reduction: Reduction, auto: Reduction = Reduction.Mean) -> Tensor[Any]:
+    """One number, of shape [1]; `BatchMean` divides the sum by the size of the first dim."""
+    if not isinstance(reduction, Reduction):
+        raise ArgumentError(f"loss: reduction must be Reduction.Mean, Sum, BatchMean or Auto, got {reduction!r}")
+    chosen = auto if reduction is Reduction.Auto else reduction
+    if chosen is Reduction.Mean:
+        return losses.mean()
+    total = losses.sum()
+    return total if chosen is Reduction.Sum else total / float(losses.shape[0])

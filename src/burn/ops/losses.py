@@ -1,0 +1,43 @@
+"""Losses that are worth a row: their gradient is simpler than the gradients of their parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from burn.errors import ShapeError
+from burn.ops.declare import composite, floating, integral
+from burn.ops.indexing import one_hot
+from burn.ops.op import Op
+from burn.ops.softmax import log_softmax, softmax
+from burn.shape import axis
+
+if TYPE_CHECKING:
+    from burn.ops.declare import B
+    from burn.tensor import Tensor
+
+
+def _prepare(op: Op, operands: list[Any]) -> list[Any]:
+    logits, targets = operands
+    return [floating.coerce(op, logits), integral.coerce(op, targets)]
+
+
+def _rule(op: Op, logits: Any, targets: Any) -> Any:
+    axis(op.name, -1, len(logits.shape))
+    if targets.shape != logits.shape[:-1]:
+        raise ShapeError(
+            f"{op.name}: targets must have the shape {tuple(logits.shape[:-1])} for logits {tuple(logits.shape)}, "
+            f"got {tuple(targets.shape)}"
+        )
+    return targets.shape, logits.dtype, ()
+
+
+def _gradient(g: Any, logits: Any, targets: Any) -> Any:
+    chosen = one_hot(targets, logits.shape[-1]).cast(logits.dtype)
+    return (softmax(logits, -1) - chosen) * g.unsqueeze_dim(len(logits.shape) - 1)
+
+
+@composite(rule=_rule, prepare=_prepare, vjp=dict(logits=_gradient))
+def cross_entropy(logits: Tensor[B], targets: Tensor[Any]) -> Tensor[B]:
+    """Take the negative logarithm of the softmaxed share that each target class has along the last dim."""
+    last = len(logits.shape) - 1
+    return log_softmax(logits, last).gather(last, targets.unsqueeze_dim(last)).squeeze_dim(last).neg()
