@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 from burn import ArgumentError, NdArray, Tensor
@@ -204,6 +207,27 @@ def test_a_module_is_a_tree():
     assert again.label == "network"
     assert again.first.weight is network.first.weight
     assert hash(structure) == hash(flatten(network)[1])
+
+
+def test_leaves_are_taken_anew_when_a_field_or_a_list_changes():
+    model = Chain([affine(2, 2, DEVICE), affine(2, 2, DEVICE)])
+    first = flatten(model)
+    assert flatten(model)[0] is not None
+    model.layers.append(affine(2, 2, DEVICE))
+    assert len(flatten(model)[0]) == len(first[0]) + 2
+    model.layers[0].bias = None
+    assert len(flatten(model)[0]) == len(first[0]) + 1
+    model.layers[1].scale = 3.0
+    assert flatten(model)[1] != first[1]
+
+
+def test_modules_are_copied_and_pickled_with_their_fields():
+    model = Chain([affine(2, 2, DEVICE)])
+    flatten(model)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.layers[0].weight.id == model.layers[0].weight.id
+    assert copy.copy(model).layers is model.layers
+    assert copy.deepcopy(model).layers[0].weight is model.layers[0].weight
 
 
 def test_misspelt_attributes_suggest_the_right_one():

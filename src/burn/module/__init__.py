@@ -1,5 +1,10 @@
 """Modules: parameters, state, and what is done with them as a whole."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from burn.module.display import Content, DisplaySettings
 from burn.module.enumeration import ModuleEnum
 from burn.module.identity import ParamId
@@ -8,6 +13,9 @@ from burn.module.module import Module
 from burn.module.param import Param
 from burn.module.state import RunningState, State
 from burn.module.visitor import ModuleMapper, ModuleVisitor
+
+if TYPE_CHECKING:
+    from burn.quantization import Quantizer
 
 __all__ = [
     "Content",
@@ -19,6 +27,16 @@ __all__ = [
     "ModuleVisitor",
     "Param",
     "ParamId",
+    "Quantizer",
     "RunningState",
     "State",
 ]
+
+_LATER = {"Quantizer": "burn.quantization"}
+
+
+def __getattr__(name: str) -> Any:
+    """What stands in a later layer and is found here too, as in the Burn Book."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

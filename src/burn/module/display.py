@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from burn.module.fields import field_names
 from burn.module.ignored import Ignored
-from burn.module.param import Param
+from burn.module.param import Param, QuantizedParam
 from burn.module.state import State
 from burn.module.walk import is_module, leaves
 from burn.tensor import Tensor
@@ -103,12 +103,20 @@ def format_module(module: Any, settings: DisplaySettings, level: int = 0) -> str
     lines = [f"{key}: {_text(value, settings, level + 1)}" for key, value in content.attributes]
     if count:
         lines.append(f"params: {count}")
+    if schemes := _schemes(module):
+        lines.append(f"quantized: {schemes}")
     nested = any(_spreads(value) for _, value in content.attributes) or settings.show_all_attributes
     if nested and settings.new_line_after_attribute:
         pad = " " * (settings.indentation_size * (level + 1))
         end = " " * (settings.indentation_size * level)
         return f"{name} {{\n" + "".join(f"{pad}{line}\n" for line in lines) + end + "}"
     return f"{name} {{{', '.join(lines)}}}"
+
+
+def _schemes(module: Any) -> str:
+    """How the parameters that are fields of a module are quantised, if they are."""
+    own = (value for value in module.__dict__.values() if isinstance(value, QuantizedParam))
+    return " and ".join(dict.fromkeys(param.val().scheme.describe() for param in own))
 
 
 def _default_content(module: Any, settings: DisplaySettings) -> Content:
@@ -139,6 +147,8 @@ def _text(value: Any, settings: DisplaySettings, level: int) -> str:
         kind = "float" if value.dtype.is_float else "bool" if value.dtype.is_bool else "int"
         ending = f", id: {value.id}" if settings.show_param_id else ""
         sizes = "[" + ", ".join(map(str, value.shape)) + "]"
+        if isinstance(value, QuantizedParam):
+            ending = f", quantized: {value.val().scheme.describe()}{ending}"
         return f"ParamTensor {{rank: {len(value.shape)}, shape: {sizes}, kind: {kind}{ending}}}"
     if isinstance(value, Tensor):
         sizes = "[" + ", ".join(map(str, value.shape)) + "]"

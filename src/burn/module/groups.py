@@ -32,7 +32,9 @@ class ParamGroup:
     def __init__(self, kind: str, parts: Iterable[Any] = ()) -> None:
         self.kind, self.parts = kind, tuple(parts)
         if kind not in _RULES:
-            raise ArgumentError(f"ParamGroup: {kind!r} is no rule; write ParamGroup.all(), ParamGroup.under('head'), ...")
+            raise ArgumentError(
+                f"ParamGroup: {kind!r} is no rule; write ParamGroup.all(), ParamGroup.under('head'), ..."
+            )
 
     # Rules
 
@@ -120,7 +122,7 @@ class ParamGroup:
         return hash((self.kind, self.parts))
 
     def __repr__(self) -> str:
-        return _NAMES[self.kind](*self.parts)
+        return str(_NAMES[self.kind](*self.parts))
 
 
 _RULES: dict[str, Any] = {

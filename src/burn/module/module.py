@@ -24,14 +24,15 @@ from burn.device import Device
 from burn.errors import ArgumentError, DeviceError
 from burn.module import display, recording
 from burn.module.fields import bind, field_names
+from burn.module.flat import Flat
 from burn.module.param import Param
 from burn.module.state import State
 from burn.module.visitor import ModuleMapper, ModuleVisitor, mapped, visit
-from burn.module.walk import leaves, modules, rebuild
+from burn.module.walk import Static, is_part, leaves, modules, rebuild
 from burn.tensor import Tensor
 
 if TYPE_CHECKING:
-    from burn.record import Record, Recorder
+    from burn.record import FileRecorder, Record
 
 Mode = Literal["auto", "train", "infer"]
 MODES = ("auto", "train", "infer")
@@ -40,6 +41,8 @@ MODES = ("auto", "train", "infer")
 @dataclass_transform()
 class Module:
     """The base of everything with parameters. Calling a module calls its `forward`."""
+
+    __slots__ = ("__dict__", "__weakref__", "_flat")
 
     __is_module__: ClassVar[bool] = True
 
@@ -258,21 +261,25 @@ class Module:
         """
         return recording.load_record(self, record, strict)  # type: ignore[no-any-return]
 
-    def save_file(self, path: Any, recorder: Recorder | None = None) -> None:
+    def save_file(self, path: Any, recorder: FileRecorder[Any] | None = None) -> None:
         """Write this module to a file; the recorder gives the format and the extension."""
         recording.save_file(self, path, recorder)
 
     def load_file(
-        self, path: Any, recorder: Recorder | None = None, device: Device | None = None, *, strict: bool = True
+        self, path: Any, recorder: FileRecorder[Any] | None = None, device: Device | None = None, *, strict: bool = True
     ) -> Self:
         """This module with the values of a file, on `device` if one is given."""
         return recording.load_file(self, path, recorder, device, strict)  # type: ignore[no-any-return]
 
     def quantize_weights(self, quantizer: Any) -> Self:
-        """This module with its float parameters as small integers and scales."""
-        return self._with(
-            lambda p: p.with_value(quantizer.quantize_tensor(p.val().no_grad())) if p.dtype.is_float else p
-        )
+        """This module with its float parameters as small integers and scales.
+
+        A `burn.quantization.Quantizer` says how, and which; any object with `quantize_tensor` serves.
+        """
+        whole = getattr(quantizer, "quantize_module", None)
+        if whole is not None:
+            return whole(self)  # type: ignore[no-any-return]
+        return self._with(lambda p: p.with_value(quantizer.quantize_tensor(p.val())) if p.dtype.is_float else p)
 
     def clone(self) -> Self:
         """A copy: the same parameters, state cells of its own."""
@@ -299,13 +306,49 @@ class Module:
 
     # Trees
 
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            Flat.changes += 1
+            object.__setattr__(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            Flat.changes += 1
+            object.__delattr__(self, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+    def __flat__(self) -> tuple[list[Any], Any] | None:
+        """Leaves and structure, kept for as long as no module was changed."""
+        try:
+            flat: Flat = self._flat
+        except AttributeError:
+            flat = Flat()
+            object.__setattr__(self, "_flat", flat)
+        return flat.of(self)
+
     def __tree__(self) -> tuple[Sequence[Any], Any]:
-        return list(self.__dict__.values()), tuple(self.__dict__)
+        """Tensors and what holds them are children; every other field, a float too, belongs to the structure."""
+        children: list[Any] = []
+        token: list[Any] = []
+        for name, value in self.__dict__.items():
+            if is_part(value):
+                children.append(value)
+                token.append(name)
+            else:
+                token.append(Static(name, value))
+        return children, tuple(token)
 
     @classmethod
     def __untree__(cls, token: Any, children: Sequence[Any]) -> Self:
         made = object.__new__(cls)
-        made.__dict__.update(zip(token, children, strict=True))
+        values = iter(children)
+        for each in token:
+            if isinstance(each, Static):
+                made.__dict__[each.name] = each.value
+            else:
+                made.__dict__[each] = next(values)
         return made
 
 

@@ -40,19 +40,22 @@ class Param(Tensor[B]):
     trainable: bool
     """Whether optimizers change it. Kept on devices without autodiff too."""
 
+    def __new__(cls, tensor: Any = None, *args: Any, **kwargs: Any) -> Param[Any]:
+        """A parameter; one of integers and scales if that is what the tensor is."""
+        if isinstance(tensor, QuantizedTensor | QuantizedParam) and not issubclass(cls, QuantizedParam):
+            return super().__new__(QuantizedParam)
+        return super().__new__(cls)
+
     def __init__(self, tensor: Tensor[B], id: ParamId | str | None = None, require_grad: bool = True) -> None:
         if not isinstance(tensor, Tensor):
             raise ArgumentError(f"Param: needs a Tensor, got {type(tensor).__name__}; write Param(burn.tensor(...))")
         self.id = ParamId() if id is None else ParamId(id)
         self.device, self.dtype, self.shape = tensor.device, tensor.dtype, tensor.shape
-        self.trainable = require_grad and tensor.dtype.is_float and not isinstance(tensor, QuantizedTensor)
+        self.trainable = require_grad and tensor.dtype.is_float
         self._source = None
         if isinstance(tensor, Param):
             tensor = tensor.val()
-        if isinstance(tensor, QuantizedTensor):
-            self._source = _Quantized(tensor)
-        else:
-            self.handle = _owned(tensor.device.tracked(tensor, self.trainable).handle, self.id)
+        self.handle = _owned(tensor.device.tracked(tensor, self.trainable).handle, self.id)
 
     @classmethod
     def uninitialized(
@@ -93,9 +96,6 @@ class Param(Tensor[B]):
     def __getattr__(self, name: str) -> Any:
         if name != "handle":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        source = self._source
-        if isinstance(source, _Quantized):
-            return source.tensor.handle
         return self._fill()
 
     def _fill(self) -> Any:
@@ -116,13 +116,10 @@ class Param(Tensor[B]):
     @property
     def is_initialized(self) -> bool:
         """Whether the values are there, so that reading them computes nothing."""
-        return self._source is None or isinstance(self._source, _Quantized)
+        return self._source is None
 
     def val(self) -> Tensor[B]:
         """The values as a plain tensor, of the same graph."""
-        source = self._source
-        if isinstance(source, _Quantized):
-            return source.tensor
         return Tensor(self.handle, self.device, self.dtype, self.shape)
 
     into_value = val
@@ -131,11 +128,16 @@ class Param(Tensor[B]):
         """The floats, if the values are kept quantised; else `val()`."""
         return self.val().dequantize()
 
+    @property
+    def learns(self) -> builtins.bool:
+        """Whether optimizers change it, or would if its values were not quantised."""
+        return self.trainable
+
     # New parameters with the same id
 
     def with_value(self, tensor: Tensor[Any]) -> Param[Any]:
         """This parameter with other values: the same id, and frozen if this one is."""
-        return type(self)(tensor, self.id, self.trainable)
+        return Param(tensor, self.id, self.learns)
 
     def map(self, function: Callable[[Tensor[B]], Tensor[Any]]) -> Param[Any]:
         """This parameter with `function` applied to its values."""
@@ -143,13 +145,13 @@ class Param(Tensor[B]):
 
     def set_require_grad(self, require_grad: builtins.bool) -> Self:
         """This parameter, trained by optimizers or not."""
-        if require_grad == self.trainable:
+        if require_grad == self.learns:
             return self
         if not self.is_initialized:
             source = self._source
             assert source is not None
             return self.uninitialized(self.id, _Shared(self), self.shape, self.device, self.dtype, require_grad)  # type: ignore[return-value]
-        return type(self)(self.val().detach(), self.id, require_grad)
+        return Param(self.val().detach(), self.id, require_grad)  # type: ignore[return-value]
 
     def require_grad(self) -> Self:
         """This parameter, trained by optimizers."""
@@ -161,10 +163,10 @@ class Param(Tensor[B]):
             return self
         if not self.is_initialized:
             return self.uninitialized(self.id, _Shared(self), self.shape, device, self.dtype, self.trainable)
-        value = self.val()
+        value: Tensor[Any] = self.val()
         if isinstance(value, QuantizedTensor):
-            return type(self)(value.to_device(device), self.id)
-        value: Tensor[Any] = value.no_grad()
+            return Param(value.to_device(device), self.id, self.learns)
+        value = value.no_grad()
         below: Any = device
         while below.is_autodiff:
             below = below.inner()
@@ -173,7 +175,7 @@ class Param(Tensor[B]):
     def loaded(self, data: TensorData, id: str | None = None) -> Param[Any]:
         """This parameter with the values (and the id) of a record, in its own dtype, on its own device."""
         tensor: Tensor[Any] = Tensor.from_data(data.convert(self.dtype) if self.dtype.is_float else data, self.device)
-        return type(self)(tensor.cast(self.dtype), id or self.id, self.trainable)
+        return Param(tensor.cast(self.dtype), id or self.id, self.learns)
 
     # Trees, pickling
 
@@ -192,7 +194,7 @@ class Param(Tensor[B]):
         return made
 
     def __reduce__(self) -> Any:
-        return Param, (self.val(), str(self.id), self.trainable)
+        return Param, (self.val(), str(self.id), self.learns)
 
     def __copy__(self) -> Self:
         return self
@@ -201,16 +203,53 @@ class Param(Tensor[B]):
         return self
 
 
-class _Quantized:
-    """Values kept as integers and scales; every read computes the floats anew."""
+class QuantizedParam(Param[B]):
+    """A parameter kept as integers and scales: `Param(quantised_tensor)` makes one.
 
-    __slots__ = ("tensor",)
+    Every read computes the floats anew, and optimizers leave it alone. With float values again
+    (`model.map(Dequantize())`) it is a plain parameter, trained unless it was frozen before.
+    """
 
-    def __init__(self, tensor: QuantizedTensor) -> None:
-        self.tensor = tensor
+    __slots__ = ("_learns", "_tensor")
+    __tree_leaf__ = False
 
-    def __call__(self) -> Tensor[Any]:
-        return self.tensor.dequantize()
+    _learns: bool
+    _tensor: QuantizedTensor
+
+    def __init__(self, tensor: Tensor[B], id: ParamId | str | None = None, require_grad: bool = True) -> None:
+        value = tensor.val() if isinstance(tensor, Param) else tensor
+        if not isinstance(value, QuantizedTensor):
+            raise ArgumentError("QuantizedParam: needs a QuantizedTensor; write Param(tensor) for any other")
+        self.id = ParamId() if id is None else ParamId(id)
+        self.device, self.dtype, self.shape = value.device, value.dtype, value.shape
+        self.trainable, self._source = False, None
+        self._tensor, self._learns = value, require_grad
+
+    def _fill(self) -> Any:
+        return self._tensor.handle
+
+    def val(self) -> QuantizedTensor:
+        """The quantised values."""
+        return self._tensor
+
+    into_value = val
+
+    @property
+    def learns(self) -> builtins.bool:
+        return self._learns
+
+    def __format__(self, spec: str) -> str:
+        return format(self._tensor, spec)
+
+    # Trees: its parts are the leaves, so that a captured function receives the integers
+
+    def __tree__(self) -> tuple[Sequence[Any], Any]:
+        children, token = self._tensor.__tree__()
+        return children, (str(self.id), self._learns, token)
+
+    @classmethod
+    def __untree__(cls, token: Any, children: Sequence[Any]) -> Param[Any]:
+        return cls(QuantizedTensor.__untree__(token[2], children), token[0], token[1])
 
 
 class _Shared:

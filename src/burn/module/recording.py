@@ -14,17 +14,16 @@ from burn.device import Device
 from burn.errors import ArgumentError
 from burn.module.fields import field_names, optional_type
 from burn.module.identity import ParamId
-from burn.module.ignored import Ignored
 from burn.module.param import Param
 from burn.module.state import State
 from burn.module.walk import is_module, leaves
 from burn.record.errors import RecordError
 from burn.record.items import Absent, Item, ParamItem, Some, Variant
-from burn.tensor import Tensor, TensorData
+from burn.tensor import TensorData
 from burn.tensor.quantization import QuantizedTensor
 
 if TYPE_CHECKING:
-    from burn.record import Record, Recorder
+    from burn.record import FileRecorder, Record
 
 NOTHING: Any = TensorData([0.0])
 
@@ -135,8 +134,8 @@ class _Reading:
             return self.sequence(value, item, path)
         if isinstance(value, dict):
             return self.mapping(value, item, path)
-        if value is None or isinstance(value, Tensor | Ignored):
-            return value
+        if value is None and _holds_parameters(item):
+            self.extra.append(path)
         return value
 
     def leaf(self, leaf: Any, item: Any, path: str) -> Any:
@@ -152,7 +151,7 @@ class _Reading:
             self.wrong.append(f"{path}: shape {list(leaf.shape)} in the module, {list(item.data.shape)} in the record")
             return leaf
         known = self.made.get(item.id)
-        if known is not None and type(known[0]) is type(leaf):
+        if known is not None and isinstance(known[0], State) is isinstance(leaf, State):
             if not _equal(known[1], item.data):
                 self.wrong.append(f"{path}: has the id {item.id} of another parameter, with other values")
                 return leaf
@@ -240,7 +239,9 @@ class _Reading:
 
 def _loaded(leaf: Any, item: ParamItem) -> Any:
     if isinstance(item.data, QuantizedTensor):
-        return Param(item.data.to_device(leaf.device), item.id)
+        if isinstance(leaf, State):
+            return leaf.loaded(item.data.dequantize().to_data(), ParamId(item.id))
+        return Param(item.data.cast(leaf.dtype).to_device(leaf.device), item.id, leaf.learns)
     return leaf.loaded(item.data, ParamId(item.id))
 
 
@@ -249,6 +250,9 @@ def _equal(one: Any, other: Any) -> bool:
         return True
     if isinstance(one, TensorData) and isinstance(other, TensorData):
         return one.dtype == other.dtype and one.as_bytes() == other.as_bytes()
+    if isinstance(one, QuantizedTensor) and isinstance(other, QuantizedTensor):
+        pairs = zip(one.parts, other.parts, strict=False)
+        return one.scheme == other.scheme and all(_equal(a.to_data(), b.to_data()) for a, b in pairs)
     return False
 
 
@@ -273,14 +277,14 @@ def _kind(item: Any) -> str:
 # Files
 
 
-def save_file(module: Any, path: Any, recorder: Recorder | None) -> None:
+def save_file(module: Any, path: Any, recorder: FileRecorder[Any] | None) -> None:
     """Write a module to a file."""
     from burn.record import DefaultFileRecorder
 
     (recorder or DefaultFileRecorder()).record(into_record(module), path)
 
 
-def load_file(module: Any, path: Any, recorder: Recorder | None, device: Device | None, strict: bool) -> Any:
+def load_file(module: Any, path: Any, recorder: FileRecorder[Any] | None, device: Device | None, strict: bool) -> Any:
     """A module with the values of a file."""
     from burn.record import DefaultFileRecorder
 

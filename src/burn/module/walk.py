@@ -49,9 +49,38 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
             yield from leaves(child, f"{path}.{name}" if path else name)
 
 
-def holds_leaves(value: Any) -> bool:
-    """Whether there is a parameter, state or tensor anywhere under `value`."""
-    return next(leaves(value), None) is not None
+def is_part(value: Any) -> bool:
+    """Whether a field belongs to the tree: a tensor, a state, a module, or a container of such."""
+    if isinstance(value, Tensor | State) or is_module(value):
+        return True
+    if isinstance(value, dict):
+        return any(map(is_part, value.values()))
+    return isinstance(value, list | tuple) and any(map(is_part, value))
+
+
+class Static:
+    """A field that is part of a module's structure: equal by value, or by identity where it does not hash."""
+
+    __slots__ = ("_hash", "name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        try:
+            self._hash = hash((name, value.__class__, value))
+        except TypeError:
+            self._hash = hash((name, id(value)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static) or other._hash != self._hash or other.name != self.name:
+            return False
+        mine, theirs = self.value, other.value
+        return mine is theirs or (mine.__class__ is theirs.__class__ and bool(mine == theirs))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"{self.name}={self.value!r}"
 
 
 def modules(value: Any, path: str = "") -> Iterator[tuple[str, Module]]:

@@ -33,7 +33,7 @@ class ParamItem(NamedTuple):
 
 
 class QuantizedItem(NamedTuple):
-    """A quantised tensor as the files hold it: packed bytes with the scales behind them, and the scheme."""
+    """A quantised tensor as the files hold it: packed bytes, then zero points and scales, and the scheme."""
 
     bytes: TensorData
     shape: tuple[int, ...]
@@ -56,7 +56,7 @@ class Variant(NamedTuple):
     """One variant of an enumeration: its name, the position `Bin` writes, and what it holds."""
 
     name: str
-    index: int
+    index: int  # type: ignore[assignment]
     value: Any
 
 

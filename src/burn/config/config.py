@@ -1,0 +1,49 @@
+"""`Config`: settings that build something, and are kept beside it.
+
+A config states every value on which a module, an optimizer or a training run depends. It is written
+whole, defaults included, so a default that changes later does not change what was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from burn.config.faults import Faults
+from burn.config.fields import attribute_error
+from burn.config.stored import Stored
+from burn.config.structs import Struct
+
+
+class Config(Stored):
+    """Base of configs: a subclass declares typed fields, with defaults where it has them.
+
+    class ModelConfig(Config):
+        num_classes: int
+        hidden_size: int
+        dropout: float = 0.5
+
+    ModelConfig(10, 512).with_dropout(0.2).save("config.json")
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., Self]:
+        # Type checkers read this as: with_<field> exists for every field and gives a config of the same class.
+        return attribute_error(self, name)  # type: ignore[no-any-return]
+
+    @classmethod
+    def _field_kind(cls, arguments: tuple[Any, ...]) -> Struct:
+        """The kind of a field that holds such a config."""
+        return Struct(cls, arguments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values: dicts, lists, text and numbers."""
+        written = Struct(type(self)).write(self, None, faults := Faults())
+        faults.raise_for(f"{self._title()}.to_dict")
+        return written  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The config that a dict of JSON values describes."""
+        found = Struct(cls).read(dict(values), None, faults := Faults())
+        faults.raise_for(f"{cls._title()}.from_dict")
+        return found  # type: ignore[no-any-return]

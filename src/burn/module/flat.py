@@ -1,0 +1,73 @@
+"""The leaves of a module, kept until something changes.
+
+A captured function takes its arguments apart at every call. For a module that is asked again and again
+(inference) the walk is done once: assigning an attribute of any module makes all kept lists void, and
+lists and dicts inside the module are compared with what they held.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, ClassVar
+
+from burn.tree import Structure, Walk
+
+
+class Flat:
+    """Leaves and structure of one module, and what they were taken from."""
+
+    __slots__ = ("changes_then", "containers", "leaves", "structure")
+
+    changes: ClassVar[int] = 0
+    """How often an attribute of any module was assigned or deleted."""
+
+    def __init__(self) -> None:
+        self.changes_then = -1
+        self.containers: list[tuple[Any, tuple[Any, ...]]] = []
+        self.leaves: list[Any] = []
+        self.structure: Structure | None = None
+
+    def of(self, module: Any) -> tuple[list[Any], Structure] | None:
+        """Leaves and structure of the module at this moment; None where it holds states, which have an identity."""
+        structure = self.structure
+        if structure is None or self.changes_then != Flat.changes or not self._same_containers():
+            structure = self._take(module)
+        return None if structure.mutables else (self.leaves, structure)
+
+    def _take(self, module: Any) -> Structure:
+        walk = Walk()
+        children, token = module.__tree__()
+        parts = tuple([walk.take(each) for each in children])
+        leaves, mutables = sum(part.leaves for part in parts), sum(part.mutables for part in parts)
+        structure = Structure(module.__class__, token, parts, leaves, mutables)
+        self.leaves, self.structure = walk.leaves, structure
+        self.containers = []
+        _note_containers(module.__dict__, self.containers)
+        self.changes_then = Flat.changes
+        return structure
+
+    def _same_containers(self) -> bool:
+        for container, held in self.containers:
+            now = container.values() if isinstance(container, dict) else container
+            if len(container) != len(held) or not all(map(operator.is_, now, held)):
+                return False
+        return True
+
+
+def _note_containers(fields: dict[str, Any], noted: list[tuple[Any, tuple[Any, ...]]]) -> None:
+    for value in fields.values():
+        _note(value, noted)
+
+
+def _note(value: Any, noted: list[tuple[Any, tuple[Any, ...]]]) -> None:
+    if getattr(value, "__is_module__", False):
+        _note_containers(value.__dict__, noted)
+    elif isinstance(value, list | tuple):
+        if isinstance(value, list):
+            noted.append((value, tuple(value)))
+        for each in value:
+            _note(each, noted)
+    elif isinstance(value, dict):
+        noted.append((value, tuple(value.values())))
+        for each in value.values():
+            _note(each, noted)
