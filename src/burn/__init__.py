@@ -10,6 +10,7 @@ print(x.grad(grads))
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from burn.backend import Autodiff, BalancedCheckpointing, NdArray, NoCheckpointing
@@ -50,34 +51,46 @@ from burn.tensor import Distribution, Tensor, TensorData
 from burn.version import __version__
 
 if TYPE_CHECKING:
+    from burn import config, module, nn, optim, record
     from burn.backend import Cpu, Fusion, LibTorch
     from burn.backend.cpu.pool import get_num_threads, set_num_threads
     from burn.capture import CaptureWarning, Scalar, compile
+    from burn.config import Config
+    from burn.module import Module, Param
     from burn.tensor.methods.creation import tensor
 
 set_default_factory(NdArray)
 
 __all__ = [
     "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "CaptureWarning",
-    "Cpu", "DType", "DTypeError", "DataError", "Device", "DeviceError", "Distribution", "Float", "Fusion",
-    "IndexingError", "Int", "LibTorch", "MissingOperation", "NdArray", "NoCheckpointing", "OutOfMemory", "Scalar",
-    "Shape", "ShapeError", "Tensor", "TensorData", "__version__", "bf16", "bool_", "compile", "default_device", "f16",
-    "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "set_default_device", "set_num_threads", "tensor",
-    "u16", "u32", "u64", "u8",
+    "Config", "Cpu", "DType", "DTypeError", "DataError", "Device", "DeviceError", "Distribution", "Float", "Fusion",
+    "IndexingError", "Int", "LibTorch", "MissingOperation", "Module", "NdArray", "NoCheckpointing", "OutOfMemory",
+    "Param", "Scalar", "Shape", "ShapeError", "Tensor", "TensorData", "__version__", "bf16", "bool_", "compile",
+    "config", "default_device", "f16", "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "module", "nn",
+    "optim", "record", "set_default_device", "set_num_threads", "tensor", "u16", "u32", "u64", "u8",
 ]  # fmt: skip
 
 
+_LATER = {
+    "CaptureWarning": "burn.capture",
+    "Config": "burn.config",
+    "Cpu": "burn.backend",
+    "Fusion": "burn.backend",
+    "LibTorch": "burn.backend",
+    "Module": "burn.module",
+    "Param": "burn.module",
+    "Scalar": "burn.capture",
+    "compile": "burn.capture",
+    "get_num_threads": "burn.backend.cpu.pool",
+    "set_num_threads": "burn.backend.cpu.pool",
+}
+_PACKAGES = {"config", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("get_num_threads", "set_num_threads"):
-        from burn.backend.cpu import pool
-
-        return getattr(pool, name)
-    if name in ("CaptureWarning", "Scalar", "compile"):
-        import burn.capture
-
-        return getattr(burn.capture, name)
-    if name in ("Cpu", "Fusion", "LibTorch"):
-        import burn.backend
-
-        return getattr(burn.backend, name)
+    """Names and packages that are loaded when somebody asks for them, so that `import burn` stays light."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"burn.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

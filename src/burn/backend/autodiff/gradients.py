@@ -40,6 +40,10 @@ class Gradients(Generic[I]):
             raise AutodiffError("grad_replace: this tensor requires no gradient; create it with .require_grad()")
         self._by_node[node] = gradient
 
+    def owners(self) -> set[Any]:
+        """The ids of the parameters whose gradients are here."""
+        return {owner for node in self._by_node if (owner := getattr(node, "owner", None)) is not None}
+
     def __getitem__(self, tensor: Tensor[Any]) -> Tensor[I]:
         found = self.get(tensor)
         if found is None:

@@ -1,0 +1,165 @@
+"""Activations that are the identity on one side of a corner and bend or cut on the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.module import Module
+from burn.nn.checks import refuse
+from burn.ops import activation
+from burn.tensor import Distribution, Tensor
+
+
+class LeakyReluConfig(Config):
+    """Settings of a leaky rectifier: the slope of the negative side."""
+
+    negative_slope: float = 0.01
+
+    def init(self) -> LeakyRelu:
+        """The module."""
+        return LeakyRelu(self.negative_slope)
+
+
+class LeakyRelu(Module):
+    """Multiplies negative elements by `negative_slope`."""
+
+    negative_slope: float = 0.01
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return activation.leaky_relu(x, self.negative_slope)
+
+
+class RReluConfig(Config):
+    """Settings of a randomized rectifier: the range its slopes are drawn from."""
+
+    lower: float = 1.0 / 8.0
+    upper: float = 1.0 / 3.0
+
+    def init(self) -> RRelu:
+        """The module."""
+        if self.lower > self.upper:
+            refuse(self, [f"lower must not be above upper, got {self.lower} and {self.upper}"])
+        return RRelu(self.lower, self.upper)
+
+
+class RRelu(Module):
+    """Multiplies negative elements by slopes drawn between two numbers; outside training by the slope between them."""
+
+    lower: float = 1.0 / 8.0
+    upper: float = 1.0 / 3.0
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape; in training every element has a slope of its own."""
+        if not self.is_training(x.device):
+            return activation.leaky_relu(x, (self.lower + self.upper) / 2.0)
+        return x.mask_where(x < 0.0, x * x.random_like(Distribution.Uniform(self.lower, self.upper)))
+
+
+class EluConfig(Config):
+    """Settings of an exponential unit: where the negative side ends."""
+
+    alpha: float = 1.0
+
+    def init(self) -> Elu:
+        """The module."""
+        return Elu(self.alpha)
+
+
+class Elu(Module):
+    """Bends negative elements towards `-alpha`: `alpha * (exp(x) - 1)`."""
+
+    alpha: float = 1.0
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return activation.elu(x, self.alpha)
+
+
+class CeluConfig(Config):
+    """Settings of an exponential unit with slope 1 at zero: where the negative side ends."""
+
+    alpha: float = 1.0
+
+    def init(self) -> Celu:
+        """The module."""
+        if self.alpha == 0.0:
+            refuse(self, ["alpha must not be 0"])
+        return Celu(self.alpha)
+
+
+class Celu(Module):
+    """Bends negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`."""
+
+    alpha: float = 1.0
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return activation.celu(x, self.alpha)
+
+
+class HardtanhConfig(Config):
+    """Settings of a cut: the range that is kept."""
+
+    min_val: float = -1.0
+    max_val: float = 1.0
+
+    def init(self) -> Hardtanh:
+        """The module."""
+        if self.min_val > self.max_val:
+            refuse(self, [f"min_val must not be above max_val, got {self.min_val} and {self.max_val}"])
+        return Hardtanh(self.min_val, self.max_val)
+
+
+class Hardtanh(Module):
+    """Cuts off what is below `min_val` or above `max_val`."""
+
+    min_val: float = -1.0
+    max_val: float = 1.0
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return activation.hardtanh(x, self.min_val, self.max_val)
+
+
+class ThresholdConfig(Config):
+    """Settings of a threshold, and of what stands for elements that are not above it."""
+
+    threshold: float
+    value: float
+
+    def init(self) -> Threshold:
+        """The module."""
+        return Threshold(self.threshold, self.value)
+
+
+class Threshold(Module):
+    """Replaces what is not above `threshold` by `value`."""
+
+    threshold: float
+    value: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return activation.threshold(x, self.threshold, self.value)
+
+
+class ThresholdedReluConfig(Config):
+    """Settings of a rectifier that begins at `alpha`."""
+
+    alpha: float = 1.0
+
+    def init(self) -> ThresholdedRelu:
+        """The module."""
+        return ThresholdedRelu(self.alpha)
+
+
+class ThresholdedRelu(Module):
+    """Replaces what is not above `alpha` by 0."""
+
+    alpha: float = 1.0
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return activation.thresholded_relu(x, self.alpha)

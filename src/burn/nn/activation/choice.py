@@ -1,0 +1,141 @@
+"""An activation chosen by a config, for layers that leave the choice to their user.
+
+ActivationConfig.Relu.init(device)
+ActivationConfig.LeakyRelu(LeakyReluConfig(0.1)).init(device)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Enumeration, variant
+from burn.device import Device
+from burn.module import ModuleEnum
+from burn.nn.activation.bent import (
+    Celu,
+    CeluConfig,
+    Elu,
+    EluConfig,
+    Hardtanh,
+    HardtanhConfig,
+    LeakyRelu,
+    LeakyReluConfig,
+    RRelu,
+    RReluConfig,
+    Threshold,
+    ThresholdConfig,
+    ThresholdedRelu,
+    ThresholdedReluConfig,
+)
+from burn.nn.activation.gated import SwiGlu, SwiGluConfig
+from burn.nn.activation.prelu import PRelu, PReluConfig
+from burn.nn.activation.simple import (
+    Gelu,
+    HardSwish,
+    LogSigmoid,
+    Mish,
+    Relu,
+    Relu6,
+    Selu,
+    Sigmoid,
+    SiLU,
+    Softsign,
+    Tanh,
+    Tanhshrink,
+)
+from burn.nn.activation.smooth import (
+    HardShrink,
+    HardShrinkConfig,
+    HardSigmoid,
+    HardSigmoidConfig,
+    Shrink,
+    ShrinkConfig,
+    Softplus,
+    SoftplusConfig,
+    SoftShrink,
+    SoftShrinkConfig,
+)
+from burn.nn.identity import Identity
+
+
+class ActivationConfig(Enumeration):
+    """Which activation, with its own config where it has settings."""
+
+    Gelu = variant()
+    GeluApproximate = variant()
+    PRelu = variant(PReluConfig)
+    Relu = variant()
+    LeakyRelu = variant(LeakyReluConfig)
+    SwiGlu = variant(SwiGluConfig)
+    Sigmoid = variant()
+    Tanh = variant()
+    HardSigmoid = variant(HardSigmoidConfig)
+    Identity = variant()
+    Selu = variant()
+    HardSwish = variant()
+    Softplus = variant(SoftplusConfig)
+    Softsign = variant()
+    Elu = variant(EluConfig)
+    Celu = variant(CeluConfig)
+    ThresholdedRelu = variant(ThresholdedReluConfig)
+    HardShrink = variant(HardShrinkConfig)
+    SoftShrink = variant(SoftShrinkConfig)
+    Shrink = variant(ShrinkConfig)
+    Hardtanh = variant(HardtanhConfig)
+    LogSigmoid = variant()
+    Mish = variant()
+    RRelu = variant(RReluConfig)
+    Relu6 = variant()
+    SiLU = variant()
+    Tanhshrink = variant()
+    Threshold = variant(ThresholdConfig)
+
+    def init(self, device: Device) -> Activation:
+        """The module."""
+        name = self._variant_name()
+        if self._is_unit():
+            made: Any = Gelu.new_approximate() if name == "GeluApproximate" else _PLAIN[name]()
+        else:
+            config = vars(self)["_0"]
+            made = config.init(device) if isinstance(config, PReluConfig | SwiGluConfig) else config.init()
+        kind: Any = Activation
+        return kind(type(made).__name__, made)  # type: ignore[no-any-return]
+
+
+class Activation(ModuleEnum):
+    """One of the activations. The order is that of records; newer kinds stand behind older ones."""
+
+    Gelu: Gelu
+    PRelu: PRelu
+    Relu: Relu
+    LeakyRelu: LeakyRelu
+    SwiGlu: SwiGlu
+    Sigmoid: Sigmoid
+    Tanh: Tanh
+    HardSigmoid: HardSigmoid
+    Identity: Identity
+    Selu: Selu
+    HardSwish: HardSwish
+    Softplus: Softplus
+    Softsign: Softsign
+    Elu: Elu
+    Celu: Celu
+    ThresholdedRelu: ThresholdedRelu
+    HardShrink: HardShrink
+    SoftShrink: SoftShrink
+    Shrink: Shrink
+    Hardtanh: Hardtanh
+    LogSigmoid: LogSigmoid
+    Mish: Mish
+    RRelu: RRelu
+    Relu6: Relu6
+    SiLU: SiLU
+    Tanhshrink: Tanhshrink
+    Threshold: Threshold
+
+
+_PLAIN: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (Gelu, HardSwish, Identity, LogSigmoid, Mish, Relu, Relu6, Selu, SiLU, Sigmoid, Softsign, Tanh,
+                 Tanhshrink)
+}  # fmt: skip

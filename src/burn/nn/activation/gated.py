@@ -1,0 +1,57 @@
+"""Gated units: one half of the features weighs the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.checks import refuse, too_small
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.linear import Linear, LinearConfig
+from burn.ops.activation import glu, silu
+from burn.tensor import Tensor
+
+
+class GLU(Module):
+    """Weighs the first half along `dim` by the sigmoid of the second half."""
+
+    dim: int = -1
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape with half the size along `dim`."""
+        return glu(x, self.dim)
+
+
+class SwiGluConfig(Config):
+    """Settings of a gated unit of two linear layers from `d_input` to `d_output` features."""
+
+    d_input: int
+    d_output: int
+    bias: bool = False
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> SwiGlu:
+        """A layer whose parameters are drawn when they are first used."""
+        refuse(self, too_small(1, d_input=self.d_input, d_output=self.d_output))
+        linear = LinearConfig(self.d_input, self.d_output, self.bias, self.initializer)
+        return SwiGlu(linear.init(device), linear.init(device))
+
+
+class SwiGlu(Module):
+    """Weighs one linear map by the SiLU of another."""
+
+    linear_inner: Linear
+    linear_outer: Linear
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """`silu(inner(x)) * outer(x)`: (..., d_input) to (..., d_output)."""
+        return silu(self.linear_inner.forward(x)) * self.linear_outer.forward(x)
+
+    def custom_content(self, content: Content) -> Content:
+        """The sizes, and whether there are biases."""
+        d_input, d_output = self.linear_inner.weight.shape
+        bias = self.linear_inner.bias is not None
+        return content.add("d_input", d_input).add("d_output", d_output).add("bias", bias)

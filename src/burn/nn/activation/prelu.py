@@ -1,0 +1,41 @@
+"""The rectifier whose negative slope is learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.checks import refuse, too_small
+from burn.nn.initializer import Initializer
+from burn.ops.activation import prelu
+from burn.tensor import Tensor
+
+
+class PReluConfig(Config):
+    """Settings: one slope for all channels or one for each, and the value they begin with."""
+
+    num_parameters: int = 1
+    alpha: float = 0.25
+
+    def init(self, device: Device) -> PRelu:
+        """A layer whose slopes are all `alpha`."""
+        refuse(self, too_small(1, num_parameters=self.num_parameters))
+        return PRelu(Initializer.Constant(self.alpha).init((self.num_parameters,), device), self.alpha)
+
+
+class PRelu(Module):
+    """Multiplies negative elements by a learnt slope: one for all, or one for each channel (dim 1)."""
+
+    alpha: Param  # (num_parameters,)
+    alpha_value: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape."""
+        return prelu(x, self.alpha)
+
+    def custom_content(self, content: Content) -> Content:
+        """The number of slopes and what they began with."""
+        return content.add("num_parameters", self.alpha.shape[0]).add("alpha_value", self.alpha_value)

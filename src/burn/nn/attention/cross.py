@@ -1,0 +1,118 @@
+"""Cross attention: a sequence reads another one, of its own width, with fewer heads for keys than for queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.nn.attention.scores import attention_weights, checked_mask, in_heads, out_of_heads
+from burn.nn.cache import TensorCache
+from burn.nn.checks import refuse, too_small
+from burn.nn.dropout import Dropout
+from burn.nn.initializer import Initializer
+from burn.nn.linear import Linear, LinearConfig
+from burn.tensor import Tensor
+
+
+class CrossAttentionConfig(Config):
+    """Settings of attention from `d_model` features to a context of `d_context`.
+
+    `n_heads` heads of size `d_head` ask, `n_heads_kv` heads answer: each of them serves `n_heads / n_heads_kv`.
+    """
+
+    d_model: int
+    d_context: int
+    n_heads: int
+    n_heads_kv: int
+    d_head: int
+    dropout: float = 0.1
+    min_float: float = -1.0e4
+    quiet_softmax: bool = False
+
+    def init(self, device: Device) -> CrossAttention:
+        """A module whose parameters are drawn when they are first used."""
+        faults = too_small(
+            1, d_model=self.d_model, d_context=self.d_context, n_heads=self.n_heads, n_heads_kv=self.n_heads_kv,
+            d_head=self.d_head,
+        )  # fmt: skip
+        if self.n_heads_kv > 0 and self.n_heads % self.n_heads_kv:
+            faults.append(f"n_heads must be a multiple of n_heads_kv, got {self.n_heads} and {self.n_heads_kv}")
+        if not 0.0 <= self.dropout <= 1.0:
+            faults.append(f"dropout must be between 0 and 1, got {self.dropout}")
+        refuse(self, faults)
+        initializer = Initializer.KaimingUniform(self.d_head**-0.5, False)
+
+        def linear(d_input: int, d_output: int) -> Linear:
+            return LinearConfig(d_input, d_output, initializer=initializer).init(device)
+
+        return CrossAttention(
+            linear(self.d_model, self.n_heads * self.d_head),
+            linear(self.d_context, self.n_heads_kv * self.d_head),
+            linear(self.d_context, self.n_heads_kv * self.d_head),
+            linear(self.n_heads * self.d_head, self.d_model),
+            Dropout(self.dropout),
+            self.n_heads,
+            self.n_heads_kv,
+            self.d_head,
+            self.d_head**-0.5,
+            self.min_float,
+            self.quiet_softmax,
+        )
+
+
+class CrossAttentionCache:
+    """The keys and values of a context, computed once."""
+
+    def __init__(self) -> None:
+        self.k, self.v = TensorCache(), TensorCache()
+
+
+class CrossAttention(Module):
+    """Lets each query take a weighted mean of what stands in a context."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    dropout: Dropout
+    n_heads: int
+    n_heads_kv: int
+    d_head: int
+    scale: float
+    min_float: float
+    quiet_softmax: bool
+
+    def forward(self, query: Tensor[Any], context: Tensor[Any], mask: Tensor[Any] | None = None) -> Tensor[Any]:
+        """(batch, queries, d_model) over (batch, keys, d_context) to (batch, queries, d_model).
+
+        `mask` (batch, keys) hides a part of the context where it is true.
+        """
+        return self._attend(query, self._keys(context), self._values(context), mask)
+
+    def forward_cache(
+        self, query: Tensor[Any], context: Tensor[Any], mask: Tensor[Any] | None, cache: CrossAttentionCache
+    ) -> Tensor[Any]:
+        """`forward` with the keys and values of the first call: the context must stay the same."""
+        key, value = cache.k.forward_full(context, self._keys), cache.v.forward_full(context, self._values)
+        return self._attend(query, key, value, mask)
+
+    def _keys(self, context: Tensor[Any]) -> Tensor[Any]:
+        return in_heads(self.key.forward(context), self.n_heads_kv)
+
+    def _values(self, context: Tensor[Any]) -> Tensor[Any]:
+        return in_heads(self.value.forward(context), self.n_heads_kv)
+
+    def _attend(self, x: Tensor[Any], key: Tensor[Any], value: Tensor[Any], mask: Tensor[Any] | None) -> Tensor[Any]:
+        batch, queries, keys = x.shape[0], x.shape[1], key.shape[2]
+        query = in_heads(self.query.forward(x), self.n_heads)
+        # The heads that one key head serves stand one after the other, so they are more queries of that head.
+        query = query.reshape((batch, self.n_heads_kv, -1, self.d_head))
+        hidden = None
+        if mask is not None:
+            found = checked_mask("CrossAttention", "mask", mask, (batch, keys), "(batch, keys)")
+            hidden = found.reshape((found.shape[0], 1, 1, keys))
+        weights = attention_weights(query, key, hidden, self.scale, self.min_float, self.quiet_softmax)
+        found = self.dropout.forward(weights).matmul(value).reshape((batch, self.n_heads, queries, self.d_head))
+        return self.output.forward(out_of_heads(found))

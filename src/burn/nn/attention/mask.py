@@ -1,0 +1,71 @@
+"""Masks of attention: true hides. What lies ahead of a position, and what only fills a batch up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from burn.config import Enumeration, variant
+from burn.device import Device
+from burn.errors import ArgumentError
+from burn.tensor import Tensor
+
+
+def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Device) -> Tensor[Any]:
+    """A bool tensor (batch, length, length) that hides from each position the ones after it."""
+    mask = Tensor.tril_mask((seq_length, seq_length), 0, device)
+    return mask.expand((batch_size, seq_length, seq_length))
+
+
+class SeqLengthOption(Enumeration):
+    """How long a padded batch is: as its longest sequence, that but at most `max`, or `fixed`."""
+
+    NoMax = variant()
+    Max: ClassVar[type[Max]]
+    Fixed: ClassVar[type[Fixed]]
+
+
+class Max(SeqLengthOption, positional=True):
+    """As long as the longest sequence, but at most this."""
+
+    max: int
+
+
+class Fixed(SeqLengthOption, positional=True):
+    """Exactly this."""
+
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratePaddingMask:
+    """Tokens of equal length, and where they are padding."""
+
+    tensor: Tensor[Any]  # (batch, length), int
+    mask: Tensor[Any]  # (batch, length), true where the token is the padding token
+
+
+def generate_padding_mask(
+    pad_token: int, tokens_list: Sequence[Sequence[int]], seq_length: int | SeqLengthOption | None, device: Device
+) -> GeneratePaddingMask:
+    """Bring lists of tokens to one length: shorter ones get `pad_token` at the end, longer ones are cut.
+
+    `seq_length` is the greatest length, None for no limit, or a `SeqLengthOption`.
+    """
+    longest = max((len(tokens) for tokens in tokens_list), default=1)
+    if isinstance(seq_length, Fixed):
+        size = seq_length.length
+    elif isinstance(seq_length, Max):
+        size = min(longest, seq_length.max)
+    else:
+        size = min(longest, seq_length) if isinstance(seq_length, int) else longest
+    if size < 0:
+        raise ArgumentError(f"generate_padding_mask: the length must be 0 or more, got {size}")
+    filled = np.full((len(tokens_list), size), pad_token, np.int64)
+    for row, tokens in zip(filled, tokens_list, strict=True):
+        row[: min(len(tokens), size)] = list(tokens)[:size]
+    tensor: Tensor[Any] = Tensor.from_data(filled, device, device.int_dtype)
+    return GeneratePaddingMask(tensor, tensor == pad_token)

@@ -1,0 +1,216 @@
+"""Multi-head attention: several small attentions side by side, each over its own projection of the sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.errors import ShapeError
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.activation import Gelu
+from burn.nn.attention.scores import attention_weights, checked_mask, either, in_heads, out_of_heads
+from burn.nn.cache import TensorCache
+from burn.nn.checks import refuse, too_small
+from burn.nn.dropout import Dropout
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.linear import Linear, LinearConfig
+from burn.ops.attention import attention
+from burn.tensor import Tensor
+
+
+class MultiHeadAttentionConfig(Config):
+    """Settings of attention with `n_heads` heads over `d_model` features.
+
+    `dropout` falls on the weights, after the softmax. A hidden key gets the score `min_float`, which a mask over a
+    whole row turns into equal weights. `quiet_softmax` lets a query attend to nothing.
+    """
+
+    d_model: int
+    n_heads: int
+    dropout: float = 0.1
+    min_float: float = -1.0e4
+    quiet_softmax: bool = False
+    initializer: Initializer = DEFAULT
+    key_bias: bool = True
+    value_bias: bool = True
+    query_bias: bool = True
+    output_bias: bool = True
+
+    def init(self, device: Device) -> MultiHeadAttention:
+        """A module whose parameters are drawn when they are first used."""
+        refuse(self, attention_faults(self.d_model, self.n_heads, self.dropout))
+
+        def linear(bias: bool) -> Linear:
+            return LinearConfig(self.d_model, self.d_model, bias, self.initializer).init(device)
+
+        return MultiHeadAttention(
+            linear(self.query_bias),
+            linear(self.key_bias),
+            linear(self.value_bias),
+            linear(self.output_bias),
+            Dropout(self.dropout),
+            Gelu(),
+            self.d_model,
+            self.n_heads,
+            self.d_model // self.n_heads,
+            self.min_float,
+            self.quiet_softmax,
+        )
+
+
+def attention_faults(d_model: int, n_heads: int, dropout: float) -> list[str]:
+    """What is wrong with these settings, a sentence each."""
+    faults = too_small(1, d_model=d_model, n_heads=n_heads)
+    if not faults and d_model % n_heads:
+        faults.append(f"d_model must be a multiple of n_heads, got {d_model} and {n_heads}")
+    if not 0.0 <= dropout <= 1.0:
+        faults.append(f"dropout must be between 0 and 1, got {dropout}")
+    return faults
+
+
+@dataclass(frozen=True, eq=False)
+class MhaInput:
+    """What attention is asked: queries (batch, queries, d_model), keys and values (batch, keys, d_model), masks."""
+
+    query: Tensor[Any]
+    key: Tensor[Any]
+    value: Tensor[Any]
+    pad: Tensor[Any] | None = None
+    attn: Tensor[Any] | None = None
+
+    @classmethod
+    def self_attn(cls, tensor: Tensor[Any]) -> MhaInput:
+        """A sequence (batch, length, d_model) that attends to itself."""
+        return cls(tensor, tensor, tensor)
+
+    def mask_pad(self, mask: Tensor[Any]) -> MhaInput:
+        """Hide keys that are padding: bools (batch, keys), true hides."""
+        return replace(self, pad=mask)
+
+    def mask_attn(self, mask: Tensor[Any]) -> MhaInput:
+        """Hide keys from queries: bools (batch, queries, keys), true hides."""
+        return replace(self, attn=mask)
+
+
+@dataclass(frozen=True, eq=False)
+class MhaOutput:
+    """What attention answers."""
+
+    weights: Tensor[Any]  # (batch, n_heads, queries, keys)
+    context: Tensor[Any]  # (batch, queries, d_model)
+
+
+class MhaCache:
+    """The keys, values and results of earlier positions, for inference one position after the other."""
+
+    def __init__(self, keys_grow: bool) -> None:
+        self.key, self.value, self.output = TensorCache(), TensorCache(), TensorCache()
+        self.keys_grow = keys_grow
+
+    @classmethod
+    def autoregressive(cls) -> MhaCache:
+        """For a sequence that attends to itself: every call adds keys and values."""
+        return cls(True)
+
+    @classmethod
+    def autoregressive_cross_attention(cls) -> MhaCache:
+        """For a sequence that attends to a memory: keys and values are those of the first call."""
+        return cls(False)
+
+
+class MultiHeadAttention(Module):
+    """Lets each query take a weighted mean of the values, weighted by how well it meets the keys."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    dropout: Dropout
+    activation: Gelu
+    d_model: int
+    n_heads: int
+    d_k: int
+    min_float: float
+    quiet_softmax: bool
+
+    def forward(self, input: MhaInput) -> MhaOutput:
+        """The weights, (batch, n_heads, queries, keys), and the context, (batch, queries, d_model)."""
+        query, key, value = self._projections(input)
+        weights = self._weights(query, key, self._mask(input, query.shape[2], key.shape[2]))
+        return MhaOutput(weights, self.output.forward(out_of_heads(weights.matmul(value))))
+
+    def context(self, input: MhaInput) -> Tensor[Any]:
+        """The context alone, which leaves a device free to compute it without the weights."""
+        if self.quiet_softmax or input.pad is not None or input.attn is not None or self._drops(input.query):
+            return self.forward(input).context
+        return self.output.forward(out_of_heads(attention(*self._projections(input))))
+
+    def forward_cache(self, input: MhaInput, cache: MhaCache) -> MhaOutput:
+        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed.
+
+        The context is that of the whole sequence, the weights those of the new positions.
+        """
+        query = cache.output.unseen(input.query, 1)
+        key, value = input.key, input.value
+        if cache.keys_grow:
+            key, value = cache.key.unseen(key, 2), cache.value.unseen(value, 2)
+        new = self.forward_step(replace(input, query=query, key=key, value=value), cache)
+        return MhaOutput(new.weights, cache.output.extended(new.context, 1))
+
+    def forward_step(self, input: MhaInput, cache: MhaCache) -> MhaOutput:
+        """Weights and context of new positions only, given as the input; masks are those of the whole sequence."""
+        query = in_heads(self.query.forward(input.query), self.n_heads)
+        if cache.keys_grow:
+            key = cache.key.extended(in_heads(self.key.forward(input.key), self.n_heads), 2)
+            value = cache.value.extended(in_heads(self.value.forward(input.value), self.n_heads), 2)
+        else:
+            key = cache.key.forward_full(input.key, lambda x: in_heads(self.key.forward(x), self.n_heads))
+            value = cache.value.forward_full(input.value, lambda x: in_heads(self.value.forward(x), self.n_heads))
+        if input.attn is not None and len(input.attn.shape) == 3 and input.attn.shape[1] > query.shape[2]:
+            rows = input.attn.narrow(1, input.attn.shape[1] - query.shape[2], query.shape[2])
+            input = replace(input, attn=rows)
+        weights = self._weights(query, key, self._mask(input, query.shape[2], key.shape[2]))
+        return MhaOutput(weights, self.output.forward(out_of_heads(weights.matmul(value))))
+
+    def _projections(self, input: MhaInput) -> tuple[Tensor[Any], Tensor[Any], Tensor[Any]]:
+        if len(input.query.shape) != 3 or len(input.key.shape) != 3 or len(input.value.shape) != 3:
+            shapes = ", ".join(str(tuple(each.shape)) for each in (input.query, input.key, input.value))
+            raise ShapeError(f"MultiHeadAttention: query, key and value must be (batch, length, d_model), got {shapes}")
+        return (
+            in_heads(self.query.forward(input.query), self.n_heads),
+            in_heads(self.key.forward(input.key), self.n_heads),
+            in_heads(self.value.forward(input.value), self.n_heads),
+        )
+
+    def _weights(self, query: Tensor[Any], key: Tensor[Any], mask: Tensor[Any] | None) -> Tensor[Any]:
+        weights = attention_weights(query, key, mask, self.d_k**-0.5, self.min_float, self.quiet_softmax)
+        return self.dropout.forward(weights)
+
+    def _mask(self, input: MhaInput, queries: int, keys: int) -> Tensor[Any] | None:
+        masks, batch = [], input.query.shape[0]
+        if input.pad is not None:
+            found = checked_mask("MultiHeadAttention", "mask_pad", input.pad, (batch, keys), "(batch, keys)")
+            masks.append(found.reshape((found.shape[0], 1, 1, found.shape[1])))
+        if input.attn is not None:
+            sizes = (batch, queries, keys)
+            found = checked_mask("MultiHeadAttention", "mask_attn", input.attn, sizes, "(batch, queries, keys)")
+            masks.append(found.unsqueeze_dim(1))
+        return either(masks)
+
+    def _drops(self, x: Tensor[Any]) -> bool:
+        device = self.query.weight.device if self.query.weight.device.is_autodiff else x.device
+        return self.dropout.prob > 0.0 and self.dropout.is_training(device)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return (
+            content.add("d_model", self.d_model)
+            .add("n_heads", self.n_heads)
+            .add("d_k", self.d_k)
+            .add("dropout", self.dropout.prob)
+            .add("min_float", self.min_float)
+            .add("quiet_softmax", self.quiet_softmax)
+        )

@@ -1,0 +1,54 @@
+"""Caches: what was computed for earlier positions of a sequence, so that a later call adds the new ones only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from burn.errors import ArgumentError
+from burn.tensor import Tensor
+
+
+class TensorCache:
+    """One remembered tensor. It grows along a dim as a sequence does, or is computed once and kept."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Tensor[Any] | None = None
+
+    @classmethod
+    def empty(cls) -> TensorCache:
+        """A cache that remembers nothing yet."""
+        return cls()
+
+    def length(self, dim: int) -> int:
+        """How many positions are remembered along `dim`."""
+        return 0 if self.value is None else self.value.shape[dim]
+
+    def unseen(self, tensor: Tensor[Any], dim: int) -> Tensor[Any]:
+        """The positions of `tensor` (batch, length, size) that come after the remembered ones."""
+        known, length = self.length(dim), tensor.shape[1]
+        if length <= known:
+            raise ArgumentError(
+                f"cache: {known} positions are remembered and the sequence has {length}; "
+                "give the whole sequence so far with 1 or more new positions, or begin with an empty cache"
+            )
+        return tensor if not known else tensor.narrow(1, known, length - known)
+
+    def extended(self, new: Tensor[Any], dim: int) -> Tensor[Any]:
+        """Remember more positions; what is remembered now, whole."""
+        self.value = new if self.value is None else Tensor.cat([self.value, new], dim)
+        return self.value
+
+    def forward_autoregressive(
+        self, tensor: Tensor[Any], dim: int, function: Callable[[Tensor[Any]], Tensor[Any]]
+    ) -> Tensor[Any]:
+        """`function(tensor)`, computed for the new positions only. `dim` is the dim of positions in its results."""
+        return self.extended(function(self.unseen(tensor, dim)), dim)
+
+    def forward_full(self, tensor: Tensor[Any], function: Callable[[Tensor[Any]], Tensor[Any]]) -> Tensor[Any]:
+        """`function(tensor)` of the first call, whatever the later ones give."""
+        if self.value is None:
+            self.value = function(tensor)
+        return self.value

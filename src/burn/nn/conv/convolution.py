@@ -1,0 +1,142 @@
+"""Convolutions: a kernel slides over one, two or three dims and weighs what it covers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config, Pair, Triple
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.conv.parameters import convolution_parameters
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
+from burn.ops import convolution_layers
+from burn.tensor import Tensor
+
+
+class Conv1dConfig(Config):
+    """Settings of a convolution along one dim."""
+
+    channels_in: int
+    channels_out: int
+    kernel_size: int
+    stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+    padding: PaddingConfig1d = PaddingConfig1d.Valid
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> Conv1d:
+        """A layer whose parameters are drawn when they are first used."""
+        channels = (self.channels_in, self.channels_out)
+        weight, bias = convolution_parameters(self, channels, (self.kernel_size,), device)
+        return Conv1d(weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding)
+
+
+class Conv1d(Module):
+    """Convolves (batch, channels_in, length) to (batch, channels_out, positions)."""
+
+    weight: Param  # (channels_out, channels_in / groups, kernel_size)
+    bias: Param | None  # (channels_out,)
+    stride: int
+    kernel_size: int
+    dilation: int
+    groups: int
+    padding: PaddingConfig1d
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """For each position the sum of the kernel's elements times what they cover, plus the bias."""
+        return convolution_layers.conv1d(
+            x, self.weight, self.bias, self.stride, self.padding.pairs, self.dilation, self.groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return _content(self, content)
+
+
+class Conv2dConfig(Config):
+    """Settings of a convolution of images."""
+
+    channels: Pair[int]
+    kernel_size: Pair[int]
+    stride: Pair[int] = (1, 1)
+    dilation: Pair[int] = (1, 1)
+    groups: int = 1
+    padding: PaddingConfig2d = PaddingConfig2d.Valid
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> Conv2d:
+        """A layer whose parameters are drawn when they are first used."""
+        weight, bias = convolution_parameters(self, self.channels, self.kernel_size, device)
+        return Conv2d(weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding)
+
+
+class Conv2d(Module):
+    """Convolves (batch, channels_in, height, width) to (batch, channels_out, rows, columns)."""
+
+    weight: Param  # (channels_out, channels_in / groups, kernel height, kernel width)
+    bias: Param | None  # (channels_out,)
+    stride: Pair[int]
+    kernel_size: Pair[int]
+    dilation: Pair[int]
+    groups: int
+    padding: PaddingConfig2d
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """For each position the sum of the kernel's elements times what they cover, plus the bias."""
+        return convolution_layers.conv2d(
+            x, self.weight, self.bias, self.stride, self.padding.pairs, self.dilation, self.groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return _content(self, content)
+
+
+class Conv3dConfig(Config):
+    """Settings of a convolution of volumes."""
+
+    channels: Pair[int]
+    kernel_size: Triple[int]
+    stride: Triple[int] = (1, 1, 1)
+    dilation: Triple[int] = (1, 1, 1)
+    groups: int = 1
+    padding: PaddingConfig3d = PaddingConfig3d.Valid
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> Conv3d:
+        """A layer whose parameters are drawn when they are first used."""
+        weight, bias = convolution_parameters(self, self.channels, self.kernel_size, device)
+        return Conv3d(weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding)
+
+
+class Conv3d(Module):
+    """Convolves (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns)."""
+
+    weight: Param  # (channels_out, channels_in / groups, kernel depth, kernel height, kernel width)
+    bias: Param | None  # (channels_out,)
+    stride: Triple[int]
+    kernel_size: Triple[int]
+    dilation: Triple[int]
+    groups: int
+    padding: PaddingConfig3d
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """For each position the sum of the kernel's elements times what they cover, plus the bias."""
+        return convolution_layers.conv3d(
+            x, self.weight, self.bias, self.stride, self.padding.pairs, self.dilation, self.groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return _content(self, content)
+
+
+def _content(layer: Conv1d | Conv2d | Conv3d, content: Content) -> Content:
+    content.add("stride", layer.stride).add("kernel_size", layer.kernel_size).add("dilation", layer.dilation)
+    return content.add("groups", layer.groups).add("padding", layer.padding.spelled())

@@ -1,0 +1,73 @@
+"""Deformable convolution: the elements of the kernel look where another layer tells them to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config, Pair
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.conv.parameters import deformable_parameters
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.padding import PaddingConfig2d
+from burn.ops.deformable import deform_conv2d
+from burn.ops.windows import check_rank, paddings
+from burn.tensor import Tensor
+
+
+class DeformConv2dConfig(Config):
+    """Settings of a deformable convolution: channels share weights and offsets in groups."""
+
+    channels: Pair[int]
+    kernel_size: Pair[int]
+    stride: Pair[int] = (1, 1)
+    dilation: Pair[int] = (1, 1)
+    weight_groups: int = 1
+    offset_groups: int = 1
+    padding: PaddingConfig2d = PaddingConfig2d.Valid
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> DeformConv2d:
+        """A layer whose parameters are drawn when they are first used."""
+        weight, bias = deformable_parameters(self, device)
+        return DeformConv2d(
+            weight, bias, self.stride, self.kernel_size, self.dilation,
+            self.weight_groups, self.offset_groups, self.padding,
+        )  # fmt: skip
+
+
+class DeformConv2d(Module):
+    """Convolves (batch, channels_in, height, width), each element of the kernel moved by an offset of its own."""
+
+    weight: Param  # (channels_out, channels_in / weight_groups, kernel height, kernel width)
+    bias: Param | None  # (channels_out,)
+    stride: Pair[int]
+    kernel_size: Pair[int]
+    dilation: Pair[int]
+    weight_groups: int
+    offset_groups: int
+    padding: PaddingConfig2d
+
+    def forward(self, x: Tensor[Any], offset: Tensor[Any], mask: Tensor[Any] | None = None) -> Tensor[Any]:
+        """Convolve `x` at moved places.
+
+        For each offset group and element of the kernel, `offset` (batch, groups * kernel * 2, rows, columns)
+        holds a pair (down, right) in pixels, and `mask` (batch, groups * kernel, rows, columns) a factor.
+        """
+        check_rank("deform_conv2d", x.shape, 2)
+        kernel, stride, dilation = (tuple(each) for each in (self.kernel_size, self.stride, self.dilation))
+        pairs = paddings("deform_conv2d", self.padding.pairs, tuple(x.shape[2:]), kernel, stride, dilation)
+        if any(before != after for before, after in pairs):
+            x, pairs = x.pad(pairs), ((0, 0), (0, 0))  # outside the image it reads zeros too
+        padding = [before for before, _ in pairs]
+        return deform_conv2d(
+            x, offset, self.weight, mask, self.bias, stride, padding, dilation, self.weight_groups, self.offset_groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        content.add("stride", self.stride).add("kernel_size", self.kernel_size).add("dilation", self.dilation)
+        content.add("weight_groups", self.weight_groups).add("offset_groups", self.offset_groups)
+        return content.add("padding", self.padding.spelled())

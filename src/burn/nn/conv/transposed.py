@@ -1,0 +1,158 @@
+"""Transposed convolutions: each element of the input spreads a kernel over the output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config, Pair, Triple
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.conv.parameters import transposed_parameters
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.ops import convolution_layers
+from burn.tensor import Tensor
+
+
+class ConvTranspose1dConfig(Config):
+    """Settings of a transposed convolution along one dim; `padding_out` lengthens the result at its end."""
+
+    channels: Pair[int]
+    kernel_size: int
+    stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+    padding: int = 0
+    padding_out: int = 0
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> ConvTranspose1d:
+        """A layer whose parameters are drawn when they are first used."""
+        weight, bias = transposed_parameters(self, self.channels, (self.kernel_size,), device)
+        return ConvTranspose1d(
+            weight, bias, self.stride, self.kernel_size, self.dilation, self.groups,
+            self.padding, self.padding_out, self.channels,
+        )  # fmt: skip
+
+
+class ConvTranspose1d(Module):
+    """Spreads (batch, channels_in, length) to (batch, channels_out, positions)."""
+
+    weight: Param  # (channels_in, channels_out / groups, kernel_size)
+    bias: Param | None  # (channels_out,)
+    stride: int
+    kernel_size: int
+    dilation: int
+    groups: int
+    padding: int
+    padding_out: int
+    channels: Pair[int]
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """`(length - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1` positions."""
+        return convolution_layers.conv_transpose1d(
+            x, self.weight, self.bias, self.stride, self.padding, self.padding_out, self.dilation, self.groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return _content(self, content)
+
+
+class ConvTranspose2dConfig(Config):
+    """Settings of a transposed convolution of images; `padding_out` lengthens the result at its ends."""
+
+    channels: Pair[int]
+    kernel_size: Pair[int]
+    stride: Pair[int] = (1, 1)
+    dilation: Pair[int] = (1, 1)
+    groups: int = 1
+    padding: Pair[int] = (0, 0)
+    padding_out: Pair[int] = (0, 0)
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> ConvTranspose2d:
+        """A layer whose parameters are drawn when they are first used."""
+        weight, bias = transposed_parameters(self, self.channels, self.kernel_size, device)
+        return ConvTranspose2d(
+            weight, bias, self.stride, self.kernel_size, self.dilation, self.groups,
+            self.padding, self.padding_out, self.channels,
+        )  # fmt: skip
+
+
+class ConvTranspose2d(Module):
+    """Spreads (batch, channels_in, height, width) to (batch, channels_out, rows, columns)."""
+
+    weight: Param  # (channels_in, channels_out / groups, kernel height, kernel width)
+    bias: Param | None  # (channels_out,)
+    stride: Pair[int]
+    kernel_size: Pair[int]
+    dilation: Pair[int]
+    groups: int
+    padding: Pair[int]
+    padding_out: Pair[int]
+    channels: Pair[int]
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """In each dim `(size - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1`."""
+        return convolution_layers.conv_transpose2d(
+            x, self.weight, self.bias, self.stride, self.padding, self.padding_out, self.dilation, self.groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return _content(self, content)
+
+
+class ConvTranspose3dConfig(Config):
+    """Settings of a transposed convolution of volumes; `padding_out` lengthens the result at its ends."""
+
+    channels: Pair[int]
+    kernel_size: Triple[int]
+    stride: Triple[int] = (1, 1, 1)
+    dilation: Triple[int] = (1, 1, 1)
+    groups: int = 1
+    padding: Triple[int] = (0, 0, 0)
+    padding_out: Triple[int] = (0, 0, 0)
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: Device) -> ConvTranspose3d:
+        """A layer whose parameters are drawn when they are first used."""
+        weight, bias = transposed_parameters(self, self.channels, self.kernel_size, device)
+        return ConvTranspose3d(
+            weight, bias, self.stride, self.kernel_size, self.dilation, self.groups,
+            self.padding, self.padding_out, self.channels,
+        )  # fmt: skip
+
+
+class ConvTranspose3d(Module):
+    """Spreads (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns)."""
+
+    weight: Param  # (channels_in, channels_out / groups, kernel depth, kernel height, kernel width)
+    bias: Param | None  # (channels_out,)
+    stride: Triple[int]
+    kernel_size: Triple[int]
+    dilation: Triple[int]
+    groups: int
+    padding: Triple[int]
+    padding_out: Triple[int]
+    channels: Pair[int]
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """In each dim `(size - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1`."""
+        return convolution_layers.conv_transpose3d(
+            x, self.weight, self.bias, self.stride, self.padding, self.padding_out, self.dilation, self.groups
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return _content(self, content)
+
+
+def _content(layer: ConvTranspose1d | ConvTranspose2d | ConvTranspose3d, content: Content) -> Content:
+    content.add("channels", layer.channels).add("stride", layer.stride).add("kernel_size", layer.kernel_size)
+    content.add("dilation", layer.dilation).add("groups", layer.groups)
+    return content.add("padding", layer.padding).add("padding_out", layer.padding_out)

@@ -1,0 +1,43 @@
+"""Embedding: a table of vectors, one for each number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.checks import refuse, too_small
+from burn.nn.initializer import Initializer, Normal
+from burn.ops.layers import embedding
+from burn.tensor import Tensor
+
+
+class EmbeddingConfig(Config):
+    """Settings of a table of `n_embedding` vectors of `d_model` elements."""
+
+    n_embedding: int
+    d_model: int
+    initializer: Initializer = Normal(0.0, 1.0)
+
+    def init(self, device: Device) -> Embedding:
+        """A layer whose table is drawn when it is first used."""
+        refuse(self, too_small(1, n_embedding=self.n_embedding, d_model=self.d_model))
+        shape = (self.n_embedding, self.d_model)
+        return Embedding(self.initializer.init(shape, device, self.n_embedding, self.d_model))
+
+
+class Embedding(Module):
+    """Replaces whole numbers by the vectors of a table."""
+
+    weight: Param  # (n_embedding, d_model)
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """Int (batch, length), or any other shape, to (batch, length, d_model)."""
+        return embedding(self.weight, x)
+
+    def custom_content(self, content: Content) -> Content:
+        """The size of the table."""
+        n_embedding, d_model = self.weight.shape
+        return content.add("n_embedding", n_embedding).add("d_model", d_model)

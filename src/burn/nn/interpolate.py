@@ -1,0 +1,114 @@
+"""Interpolation: signals and images resampled to another size, or by a factor."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from burn.config import Config, Pair
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.checks import refuse, shown, too_small
+from burn.ops.interpolation import interpolate
+from burn.ops.windows import check_rank
+from burn.tensor import Tensor
+
+
+class InterpolateMode(enum.Enum):
+    """How a value between elements is made."""
+
+    Nearest = "nearest"
+    NearestExact = "nearest_exact"
+    Linear = "bilinear"
+    Cubic = "bicubic"
+    Lanczos = "lanczos3"
+
+
+class Interpolate1dConfig(Config):
+    """Settings: the new length or a factor, the mode, and whether the centres of the ends stay in place."""
+
+    output_size: int | None = None
+    scale_factor: float | None = None
+    mode: InterpolateMode = InterpolateMode.Nearest
+    align_corners: bool = True
+
+    def init(self) -> Interpolate1d:
+        """The module; it has no parameters."""
+        scale = None if self.scale_factor is None else (self.scale_factor,)
+        _check(self, self.output_size, scale)
+        return Interpolate1d(self.output_size, self.scale_factor, self.mode, self.align_corners)
+
+
+class Interpolate1d(Module):
+    """Resamples (batch, channels, length)."""
+
+    output_size: int | None
+    scale_factor: float | None
+    interpolation: InterpolateMode  # `mode` is a method of every module
+    align_corners: bool = True
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, length) to (batch, channels, output_size or floor(length * scale_factor))."""
+        check_rank("Interpolate1d", x.shape, 1)
+        scale = None if self.scale_factor is None else (self.scale_factor,)
+        size: Any = self.output_size if scale is None else _scaled(x, scale)
+        return interpolate(x, size, self.interpolation.value, self.align_corners)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+class Interpolate2dConfig(Config):
+    """Settings: the new height and width or factors, the mode, and whether the centres of the corners stay in place."""
+
+    output_size: Pair[int] | None = None
+    scale_factor: Pair[float] | None = None
+    mode: InterpolateMode = InterpolateMode.Nearest
+    align_corners: bool = True
+
+    def init(self) -> Interpolate2d:
+        """The module; it has no parameters."""
+        _check(self, self.output_size, self.scale_factor)
+        return Interpolate2d(self.output_size, self.scale_factor, self.mode, self.align_corners)
+
+
+class Interpolate2d(Module):
+    """Resamples (batch, channels, height, width)."""
+
+    output_size: Pair[int] | None
+    scale_factor: Pair[float] | None
+    interpolation: InterpolateMode  # `mode` is a method of every module
+    align_corners: bool = True
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, height, width) to the new size, or to each dim times its factor, rounded down."""
+        check_rank("Interpolate2d", x.shape, 2)
+        scale = self.scale_factor
+        size: Any = self.output_size if scale is None else _scaled(x, scale)
+        return interpolate(x, size, self.interpolation.value, self.align_corners)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+def _check(config: Config, size: int | Sequence[int] | None, scale: Sequence[float] | None) -> None:
+    faults = too_small(1, output_size=size)
+    if (size is None) == (scale is None):
+        given = "neither" if size is None else "both"
+        faults.append(f"give output_size or scale_factor, got {given}")
+    if scale is not None and not all(0.0 < factor < math.inf for factor in scale):
+        faults.append(f"scale_factor must be above 0 and finite, got {shown(scale)}")
+    refuse(config, faults)
+
+
+def _scaled(x: Tensor[Any], scale: Sequence[float]) -> tuple[int, ...]:
+    return tuple(int(size * factor) for size, factor in zip(x.shape[2:], scale, strict=True))
+
+
+def _content(module: Interpolate1d | Interpolate2d, content: Content) -> Content:
+    content.add("mode", module.interpolation).add("output_size", module.output_size)
+    return content.add("scale_factor", module.scale_factor).add("align_corners", module.align_corners)

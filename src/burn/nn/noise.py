@@ -1,0 +1,34 @@
+"""Noise: a random number added to every element while training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.module import Module
+from burn.nn.checks import refuse
+from burn.tensor import Distribution, Tensor
+
+
+class GaussianNoiseConfig(Config):
+    """Settings of noise: its standard deviation."""
+
+    std: float
+
+    def init(self) -> GaussianNoise:
+        """The module; it has no parameters."""
+        if not self.std >= 0.0:
+            refuse(self, [f"std must be 0 or more, got {self.std}"])
+        return GaussianNoise(self.std)
+
+
+class GaussianNoise(Module):
+    """Adds normal noise of mean 0 while training."""
+
+    std: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """The same shape; itself outside training."""
+        if self.std == 0.0 or not self.is_training(x.device):
+            return x
+        return x + x.random_like(Distribution.Normal(0.0, self.std))

@@ -1,0 +1,96 @@
+"""Norms of the channels of each item: in groups, or each channel for itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.checks import refuse, too_small
+from burn.nn.initializer import Initializer
+from burn.ops.normalization import group_norm, instance_norm
+from burn.tensor import Tensor
+
+
+class GroupNormConfig(Config):
+    """Settings: groups, channels, what is added to variances, and whether channels are scaled and shifted."""
+
+    num_groups: int
+    num_channels: int
+    epsilon: float = 1e-5
+    affine: bool = True
+
+    def init(self, device: Device) -> GroupNorm:
+        """A layer that scales by 1 and shifts by 0."""
+        faults = too_small(1, num_groups=self.num_groups, num_channels=self.num_channels)
+        if not faults and self.num_channels % self.num_groups:
+            faults.append(f"num_groups={self.num_groups} must divide num_channels={self.num_channels}")
+        if self.epsilon < 0.0:
+            faults.append(f"epsilon must be 0 or more, got {self.epsilon}")
+        refuse(self, faults)
+        gamma, beta = _scale_and_shift(self.num_channels, self.affine, device)
+        return GroupNorm(gamma, beta, self.num_groups, self.num_channels, self.epsilon, self.affine)
+
+
+class GroupNorm(Module):
+    """Brings groups of channels of each item to mean 0 and variance 1, then scales and shifts each channel."""
+
+    gamma: Param | None  # (num_channels,)
+    beta: Param | None  # (num_channels,)
+    num_groups: int
+    num_channels: int
+    epsilon: float
+    affine: bool
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, num_channels, ...) to the same shape."""
+        return group_norm(x, self.num_groups, self.gamma, self.beta, self.epsilon)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        content.add("num_groups", self.num_groups).add("num_channels", self.num_channels)
+        return content.add("epsilon", self.epsilon).add("affine", self.affine)
+
+
+class InstanceNormConfig(Config):
+    """Settings: channels, what is added to variances, and whether channels are scaled and shifted."""
+
+    num_channels: int
+    epsilon: float = 1e-5
+    affine: bool = True
+
+    def init(self, device: Device) -> InstanceNorm:
+        """A layer that scales by 1 and shifts by 0."""
+        faults = too_small(1, num_channels=self.num_channels)
+        if self.epsilon < 0.0:
+            faults.append(f"epsilon must be 0 or more, got {self.epsilon}")
+        refuse(self, faults)
+        gamma, beta = _scale_and_shift(self.num_channels, self.affine, device)
+        return InstanceNorm(gamma, beta, self.num_channels, self.epsilon, self.affine)
+
+
+class InstanceNorm(Module):
+    """Brings each channel of each item to mean 0 and variance 1, then scales and shifts it."""
+
+    gamma: Param | None  # (num_channels,)
+    beta: Param | None  # (num_channels,)
+    num_channels: int
+    epsilon: float
+    affine: bool
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, num_channels, ...) to the same shape."""
+        return instance_norm(x, self.gamma, self.beta, self.epsilon)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        content.add("num_channels", self.num_channels)
+        return content.add("epsilon", self.epsilon).add("affine", self.affine)
+
+
+def _scale_and_shift(channels: int, affine: bool, device: Device) -> tuple[Param[Any] | None, Param[Any] | None]:
+    if not affine:
+        return None, None
+    return Initializer.Ones.init((channels,), device), Initializer.Zeros.init((channels,), device)

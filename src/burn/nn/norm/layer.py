@@ -1,0 +1,79 @@
+"""Norms of the last dim: layer norm, and the one that only divides by the root of the mean square."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module, Param
+from burn.module.display import Content
+from burn.nn.checks import refuse, too_small
+from burn.nn.initializer import Initializer
+from burn.ops.normalization import layer_norm, rms_norm
+from burn.tensor import Tensor
+
+
+class LayerNormConfig(Config):
+    """Settings: the size of the last dim, what is added to variances, and whether there is a shift."""
+
+    d_model: int
+    epsilon: float = 1e-5
+    bias: bool = True
+
+    def init(self, device: Device) -> LayerNorm:
+        """A layer that scales by 1 and shifts by 0."""
+        faults = too_small(1, d_model=self.d_model)
+        if self.epsilon < 0.0:
+            faults.append(f"epsilon must be 0 or more, got {self.epsilon}")
+        refuse(self, faults)
+        shape = (self.d_model,)
+        beta: Any = Initializer.Zeros.init(shape, device) if self.bias else None
+        return LayerNorm(Initializer.Ones.init(shape, device), beta, self.epsilon)
+
+
+class LayerNorm(Module):
+    """Brings the last dim to mean 0 and variance 1, then scales and shifts it."""
+
+    gamma: Param  # (d_model,)
+    beta: Param  # (d_model,); None without a bias, which records older than that choice cannot say
+    epsilon: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(..., d_model) to the same shape."""
+        return layer_norm(x, self.gamma, self.beta, self.epsilon)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        content.add("d_model", self.gamma.shape[0]).add("epsilon", self.epsilon)
+        return content if self.beta is not None else content.add("bias", False)
+
+
+class RmsNormConfig(Config):
+    """Settings: the size of the last dim, and what is added to mean squares."""
+
+    d_model: int
+    epsilon: float = 1e-5
+
+    def init(self, device: Device) -> RmsNorm:
+        """A layer that scales by 1."""
+        faults = too_small(1, d_model=self.d_model)
+        if self.epsilon <= 0.0:
+            faults.append(f"epsilon must be above 0, got {self.epsilon}")
+        refuse(self, faults)
+        return RmsNorm(Initializer.Ones.init((self.d_model,), device), self.epsilon)
+
+
+class RmsNorm(Module):
+    """Divides the last dim by the root of its mean square, then scales it."""
+
+    gamma: Param  # (d_model,)
+    epsilon: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(..., d_model) to the same shape."""
+        return rms_norm(x, self.gamma, self.epsilon)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings, without the parameters."""
+        return content.add("d_model", self.gamma.shape[0]).add("epsilon", self.epsilon)

@@ -1,0 +1,49 @@
+"""Local response normalization: strong channels quieten their neighbours."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from burn.config import Config
+from burn.errors import ShapeError
+from burn.module import Module
+from burn.nn.checks import refuse, too_small
+from burn.ops.pooling import avg_pool
+from burn.tensor import Tensor
+
+
+class LocalResponseNormConfig(Config):
+    """Settings: how many channels a window has, and the numbers of `x / (k + alpha * mean(x²)) ** beta`."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+
+    def init(self) -> LocalResponseNorm:
+        """The module; it has no parameters."""
+        refuse(self, too_small(1, size=self.size))
+        return LocalResponseNorm(self.size, self.alpha, self.beta, self.k)
+
+
+class LocalResponseNorm(Module):
+    """Divides by a power of the mean square over neighbouring channels; an even window reaches further up."""
+
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, ...) to the same shape; channels beyond the ends count as zeros."""
+        if len(x.shape) < 3:
+            raise ShapeError(
+                f"LocalResponseNorm: x must have a batch, channels and more dims, got shape {tuple(x.shape)}"
+            )
+        before, after = (self.size - 1) // 2, self.size // 2
+        squares = (x * x).reshape((x.shape[0], 1, x.shape[1], math.prod(x.shape[2:])))
+        if before != after:
+            squares, before = squares.pad([(before, after), (0, 0)]), 0
+        mean = avg_pool(squares, (self.size, 1), 1, (before, 0)).reshape(x.shape)
+        return x / (mean * self.alpha + self.k).powf_scalar(self.beta)

@@ -1,0 +1,78 @@
+"""Adaptive average pools: as many windows as asked for, whatever the size of the input.
+
+Window `i` of `count` over `size` elements goes from `floor(i * size / count)` to
+`ceil((i + 1) * size / count)`, so neighbours may share an element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config, Pair, Triple
+from burn.module import Module
+from burn.nn.checks import refuse, too_small
+from burn.tensor import Tensor
+from burn.tensor.module import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+
+class AdaptiveAvgPool1dConfig(Config):
+    """Settings of an adaptive pool along one dim: the number of windows."""
+
+    output_size: int
+
+    def init(self) -> AdaptiveAvgPool1d:
+        """The module; it has no parameters."""
+        refuse(self, too_small(1, output_size=self.output_size))
+        return AdaptiveAvgPool1d(self.output_size)
+
+
+class AdaptiveAvgPool1d(Module):
+    """Takes the means of `output_size` windows of (batch, channels, length)."""
+
+    output_size: int
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, length) to (batch, channels, output_size)."""
+        return adaptive_avg_pool1d(x, self.output_size)
+
+
+class AdaptiveAvgPool2dConfig(Config):
+    """Settings of an adaptive pool of images: the number of windows in each dim."""
+
+    output_size: Pair[int]
+
+    def init(self) -> AdaptiveAvgPool2d:
+        """The module; it has no parameters."""
+        refuse(self, too_small(1, output_size=self.output_size))
+        return AdaptiveAvgPool2d(self.output_size)
+
+
+class AdaptiveAvgPool2d(Module):
+    """Takes the means of `output_size` windows of (batch, channels, height, width)."""
+
+    output_size: Pair[int]
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, height, width) to (batch, channels, *output_size)."""
+        return adaptive_avg_pool2d(x, self.output_size)
+
+
+class AdaptiveAvgPool3dConfig(Config):
+    """Settings of an adaptive pool of volumes: the number of windows in each dim."""
+
+    output_size: Triple[int]
+
+    def init(self) -> AdaptiveAvgPool3d:
+        """The module; it has no parameters."""
+        refuse(self, too_small(1, output_size=self.output_size))
+        return AdaptiveAvgPool3d(self.output_size)
+
+
+class AdaptiveAvgPool3d(Module):
+    """Takes the means of `output_size` windows of (batch, channels, depth, height, width)."""
+
+    output_size: Triple[int]
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, depth, height, width) to (batch, channels, *output_size)."""
+        return adaptive_avg_pool3d(x, self.output_size)

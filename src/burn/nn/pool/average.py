@@ -1,0 +1,133 @@
+"""Average pools: the mean of each window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config, Pair, Triple
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
+from burn.nn.pool.windows import check, means, side_by_side
+from burn.tensor import Tensor
+
+
+class AvgPool1dConfig(Config):
+    """Settings of an average pool along one dim; without a stride the windows lie side by side."""
+
+    kernel_size: int
+    stride: int | None = None
+    padding: PaddingConfig1d = PaddingConfig1d.Valid
+    count_include_pad: bool = True
+    ceil_mode: bool = False
+
+    def __validate__(self) -> tuple[str, ...]:
+        return side_by_side(self, "stride")
+
+    def init(self) -> AvgPool1d:
+        """The module; it has no parameters."""
+        assert self.stride is not None
+        check(self, (self.kernel_size,), self.stride, 1, "stride")
+        return AvgPool1d(self.stride, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode)
+
+
+class AvgPool1d(Module):
+    """Takes the mean of each window of (batch, channels, length)."""
+
+    stride: int
+    kernel_size: int
+    padding: PaddingConfig1d
+    count_include_pad: bool
+    ceil_mode: bool = False
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, length) to (batch, channels, windows)."""
+        kernel, stride = (self.kernel_size,), (self.stride,)
+        return means("avg_pool1d", x, self.padding.pairs, kernel, stride, self.count_include_pad, self.ceil_mode)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+class AvgPool2dConfig(Config):
+    """Settings of an average pool of images; without strides the windows lie side by side."""
+
+    kernel_size: Pair[int]
+    strides: Pair[int] | None = None
+    padding: PaddingConfig2d = PaddingConfig2d.Valid
+    count_include_pad: bool = True
+    ceil_mode: bool = False
+
+    def __validate__(self) -> tuple[str, ...]:
+        return side_by_side(self, "strides")
+
+    def init(self) -> AvgPool2d:
+        """The module; it has no parameters."""
+        assert self.strides is not None
+        check(self, self.kernel_size, self.strides, 1, "strides")
+        return AvgPool2d(self.strides, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode)
+
+
+class AvgPool2d(Module):
+    """Takes the mean of each window of (batch, channels, height, width)."""
+
+    stride: Pair[int]
+    kernel_size: Pair[int]
+    padding: PaddingConfig2d
+    count_include_pad: bool
+    ceil_mode: bool = False
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, height, width) to (batch, channels, rows, columns)."""
+        return means(
+            "avg_pool2d", x, self.padding.pairs, self.kernel_size, self.stride, self.count_include_pad, self.ceil_mode
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+class AvgPool3dConfig(Config):
+    """Settings of an average pool of volumes; without strides the windows lie side by side."""
+
+    kernel_size: Triple[int]
+    strides: Triple[int] | None = None
+    padding: PaddingConfig3d = PaddingConfig3d.Valid
+    count_include_pad: bool = True
+    ceil_mode: bool = False
+
+    def __validate__(self) -> tuple[str, ...]:
+        return side_by_side(self, "strides")
+
+    def init(self) -> AvgPool3d:
+        """The module; it has no parameters."""
+        assert self.strides is not None
+        check(self, self.kernel_size, self.strides, 1, "strides")
+        return AvgPool3d(self.strides, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode)
+
+
+class AvgPool3d(Module):
+    """Takes the mean of each window of (batch, channels, depth, height, width)."""
+
+    stride: Triple[int]
+    kernel_size: Triple[int]
+    padding: PaddingConfig3d
+    count_include_pad: bool
+    ceil_mode: bool = False
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, depth, height, width) to (batch, channels, layers, rows, columns)."""
+        return means(
+            "avg_pool3d", x, self.padding.pairs, self.kernel_size, self.stride, self.count_include_pad, self.ceil_mode
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+def _content(pool: AvgPool1d | AvgPool2d | AvgPool3d, content: Content) -> Content:
+    content.add("kernel_size", pool.kernel_size).add("stride", pool.stride).add("padding", pool.padding.spelled())
+    return content.add("count_include_pad", pool.count_include_pad).add("ceil_mode", pool.ceil_mode)

@@ -1,0 +1,130 @@
+"""Max pools: the largest element of each window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config, Pair, Triple
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
+from burn.nn.pool.windows import check, maxima, side_by_side
+from burn.tensor import Tensor
+
+
+class MaxPool1dConfig(Config):
+    """Settings of a max pool along one dim; without a stride the windows lie side by side."""
+
+    kernel_size: int
+    stride: int | None = None
+    padding: PaddingConfig1d = PaddingConfig1d.Valid
+    dilation: int = 1
+    ceil_mode: bool = False
+
+    def __validate__(self) -> tuple[str, ...]:
+        return side_by_side(self, "stride")
+
+    def init(self) -> MaxPool1d:
+        """The module; it has no parameters."""
+        assert self.stride is not None
+        check(self, (self.kernel_size,), self.stride, self.dilation, "stride")
+        return MaxPool1d(self.stride, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
+
+
+class MaxPool1d(Module):
+    """Takes the largest element of each window of (batch, channels, length)."""
+
+    stride: int
+    kernel_size: int
+    padding: PaddingConfig1d
+    dilation: int
+    ceil_mode: bool = False
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, length) to (batch, channels, windows)."""
+        return maxima(
+            "max_pool1d", x, self.padding.pairs, (self.kernel_size,), (self.stride,), (self.dilation,), self.ceil_mode
+        )
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+class MaxPool2dConfig(Config):
+    """Settings of a max pool of images; without strides the windows lie side by side."""
+
+    kernel_size: Pair[int]
+    strides: Pair[int] | None = None
+    padding: PaddingConfig2d = PaddingConfig2d.Valid
+    dilation: Pair[int] = (1, 1)
+    ceil_mode: bool = False
+
+    def __validate__(self) -> tuple[str, ...]:
+        return side_by_side(self, "strides")
+
+    def init(self) -> MaxPool2d:
+        """The module; it has no parameters."""
+        assert self.strides is not None
+        check(self, self.kernel_size, self.strides, self.dilation, "strides")
+        return MaxPool2d(self.strides, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
+
+
+class MaxPool2d(Module):
+    """Takes the largest element of each window of (batch, channels, height, width)."""
+
+    stride: Pair[int]
+    kernel_size: Pair[int]
+    padding: PaddingConfig2d
+    dilation: Pair[int]
+    ceil_mode: bool = False
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, height, width) to (batch, channels, rows, columns)."""
+        return maxima("max_pool2d", x, self.padding.pairs, self.kernel_size, self.stride, self.dilation, self.ceil_mode)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+class MaxPool3dConfig(Config):
+    """Settings of a max pool of volumes; without strides the windows lie side by side."""
+
+    kernel_size: Triple[int]
+    strides: Triple[int] | None = None
+    padding: PaddingConfig3d = PaddingConfig3d.Valid
+    dilation: Triple[int] = (1, 1, 1)
+    ceil_mode: bool = False
+
+    def __validate__(self) -> tuple[str, ...]:
+        return side_by_side(self, "strides")
+
+    def init(self) -> MaxPool3d:
+        """The module; it has no parameters."""
+        assert self.strides is not None
+        check(self, self.kernel_size, self.strides, self.dilation, "strides")
+        return MaxPool3d(self.strides, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
+
+
+class MaxPool3d(Module):
+    """Takes the largest element of each window of (batch, channels, depth, height, width)."""
+
+    stride: Triple[int]
+    kernel_size: Triple[int]
+    padding: PaddingConfig3d
+    dilation: Triple[int]
+    ceil_mode: bool = False
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        """(batch, channels, depth, height, width) to (batch, channels, layers, rows, columns)."""
+        return maxima("max_pool3d", x, self.padding.pairs, self.kernel_size, self.stride, self.dilation, self.ceil_mode)
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return _content(self, content)
+
+
+def _content(pool: MaxPool1d | MaxPool2d | MaxPool3d, content: Content) -> Content:
+    content.add("kernel_size", pool.kernel_size).add("stride", pool.stride).add("padding", pool.padding.spelled())
+    return content.add("dilation", pool.dilation).add("ceil_mode", pool.ceil_mode)

@@ -1,0 +1,72 @@
+"""Positional encoding: a wave of its own for each pair of features tells a model where a position lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from burn.config import Config
+from burn.device import Device
+from burn.errors import ArgumentError, ShapeError
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.checks import refuse, too_small
+from burn.tensor import Tensor
+
+
+class PositionalEncodingConfig(Config):
+    """Settings: the number of features, the longest sequence, and the length of the longest wave in 2 pi positions."""
+
+    d_model: int
+    max_sequence_size: int = 5_000
+    max_timescale: int = 10_000
+
+    def init(self, device: Device) -> PositionalEncoding:
+        """The module, with its waves computed."""
+        refuse(self, _faults(self.max_sequence_size, self.d_model, self.max_timescale, "max_sequence_size"))
+        sinusoids = generate_sinusoids(self.max_sequence_size, self.d_model, self.max_timescale, device)
+        return PositionalEncoding(sinusoids.unsqueeze_dim(0), self.max_sequence_size, self.max_timescale)
+
+
+class PositionalEncoding(Module):
+    """Adds to each position its place: sines in the even features, cosines in the odd ones."""
+
+    sinusoids: Tensor[Any]  # (1, max_sequence_size, d_model), a constant
+    max_sequence_size: int
+    max_timescale: int
+
+    def forward(self, input: Tensor[Any]) -> Tensor[Any]:
+        """(batch, length, d_model) to the same shape."""
+        _, longest, d_model = self.sinusoids.shape
+        if len(input.shape) != 3 or input.shape[2] != d_model or input.shape[1] > longest:
+            raise ShapeError(
+                f"PositionalEncoding: the input must have the shape (batch, length, {d_model}) with a length of at "
+                f"most {longest}, got {tuple(input.shape)}"
+            )
+        return input + self.sinusoids.narrow(1, 0, input.shape[1])
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        content.add("d_model", self.sinusoids.shape[2]).add("max_sequence_size", self.max_sequence_size)
+        return content.add("max_timescale", self.max_timescale)
+
+
+def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device) -> Tensor[Any]:
+    """The waves (length, d_model): `sin(p / T^(2i/d))` and `cos(p / T^(2i/d))` for position p and pair i, interleaved."""
+    faults = _faults(length, d_model, max_timescale, "length")
+    if faults:
+        raise ArgumentError(f"generate_sinusoids: {'; '.join(faults)}")
+    rates = np.exp(np.arange(0, d_model, 2) * (-np.log(max_timescale) / d_model))
+    angles = np.arange(length)[:, None] * rates
+    waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
+    return Tensor.from_data(waves, device, device.float_dtype)
+
+
+def _faults(length: int, d_model: int, max_timescale: int, name: str) -> list[str]:
+    faults = too_small(1, d_model=d_model, **{name: length})
+    if d_model % 2:
+        faults.append(f"d_model must be even, got {d_model}")
+    if max_timescale < length:
+        faults.append(f"max_timescale must be at least {name}, got {max_timescale} and {length}")
+    return faults

@@ -1,0 +1,122 @@
+"""The plain recurrent layer: the hidden state is an activation of one gate, `h = tanh(x Wx + bx + h Wh + bh)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.activation import Activation, ActivationConfig
+from burn.nn.initializer import Initializer
+from burn.nn.rnn.bidirectional import Bidirectional, sizes_of
+from burn.nn.rnn.gate_controller import GateController
+from burn.nn.rnn.sequence import batch_and_length, check_config, check_state, clipped, order, summed_products
+from burn.nn.rnn.state import RnnState
+from burn.tensor import Tensor
+
+
+class RnnConfig(Config):
+    """Settings of a plain recurrent layer from `d_input` features to a state of `d_hidden`.
+
+    `reverse` reads the sequence from its end; without `batch_first` the first dim is time. `clip` holds the state
+    between -clip and clip.
+    """
+
+    d_input: int
+    d_hidden: int
+    bias: bool
+    initializer: Initializer = Initializer.XavierNormal(1.0)
+    batch_first: bool = True
+    reverse: bool = False
+    clip: float | None = None
+    hidden_activation: ActivationConfig = ActivationConfig.Tanh
+
+    def init(self, device: Device) -> Rnn:
+        """A layer whose parameters are drawn when they are first used."""
+        check_config(self)
+        gate = GateController(self.d_input, self.d_hidden, self.bias, self.initializer, device)
+        activation = self.hidden_activation.init(device)
+        return Rnn(gate, self.d_hidden, self.batch_first, self.reverse, self.clip, activation)
+
+
+class Rnn(Module):
+    """Reads a sequence step by step; its state is what it gave out last."""
+
+    gate: GateController
+    d_hidden: int
+    batch_first: bool
+    reverse: bool
+    clip: float | None
+    hidden_activation: Activation
+
+    def forward(self, input: Tensor[Any], state: RnnState | None = None) -> tuple[Tensor[Any], RnnState]:
+        """All hidden states and the last one: (batch, length, d_input) to (batch, length, d_hidden)."""
+        return self.run(input, state, self.batch_first, self.reverse)
+
+    def run(
+        self, input: Tensor[Any], state: RnnState | None, batch_first: bool, reverse: bool
+    ) -> tuple[Tensor[Any], RnnState]:
+        """`forward` in a direction and a layout of the caller's choice."""
+        batch, length = batch_and_length("Rnn", input, batch_first)
+        time = 1 if batch_first else 0
+        if state is None:
+            hidden = Tensor.zeros((batch, self.d_hidden), input.device, input.dtype)
+        else:
+            hidden = check_state("Rnn", state.hidden, batch, self.d_hidden)
+        products = summed_products([self.gate], input, length, time)
+        squash = self.hidden_activation.value.forward
+        outputs: list[Any] = [None] * length
+        for t in order(length, reverse):
+            (value,) = products(t, hidden)
+            hidden = clipped(squash(value), self.clip)
+            outputs[t] = hidden
+        return Tensor.stack(outputs, time), RnnState(hidden)
+
+    def custom_content(self, content: Content) -> Content:
+        """The sizes, and whether there is a bias."""
+        return sizes_of(content, self.gate)
+
+
+class BiRnnConfig(Config):
+    """Settings of a plain recurrent layer of both directions. See `RnnConfig`."""
+
+    d_input: int
+    d_hidden: int
+    bias: bool
+    initializer: Initializer = Initializer.XavierNormal(1.0)
+    batch_first: bool = True
+    clip: float | None = None
+    hidden_activation: ActivationConfig = ActivationConfig.Tanh
+
+    def init(self, device: Device) -> BiRnn:
+        """Two layers whose parameters are drawn when they are first used."""
+        check_config(self)
+        one = RnnConfig(
+            self.d_input, self.d_hidden, self.bias, self.initializer, clip=self.clip,
+            hidden_activation=self.hidden_activation,
+        )  # fmt: skip
+        return BiRnn(one.init(device), one.init(device), self.d_hidden, self.batch_first)
+
+
+class BiRnn(Bidirectional[Rnn]):
+    """A plain recurrent layer over a sequence and one over its reverse.
+
+    `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
+    (batch, length, 2 * d_hidden), the forward direction first, and the last state.
+    """
+
+    def _run(self, input: Tensor[Any], state: RnnState | None = None) -> tuple[Tensor[Any], RnnState]:
+        halves = self._halves(input, None if state is None else state.hidden)
+        results = [
+            layer.run(input, None if half is None else RnnState(half), self._batch_first, back)
+            for layer, half, back in zip(self.directions, halves, (False, True), strict=True)
+        ]
+        return (
+            Tensor.cat([output for output, _ in results], 2),
+            RnnState(Tensor.stack([last.hidden for _, last in results], 0)),
+        )
+
+    def _gate(self) -> GateController:
+        return self.directions[0].gate

@@ -1,0 +1,148 @@
+"""The LSTM: a memory cell that gates fill, empty and read.
+
+    i, f, o = sigmoid(gates of x and h)      g = tanh(cell gate of x and h)
+    c = f * c + i * g                        h = o * tanh(c)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.activation import ActivationConfig
+from burn.nn.initializer import Initializer
+from burn.nn.rnn.bidirectional import Bidirectional, sizes_of
+from burn.nn.rnn.gate_controller import GateController
+from burn.nn.rnn.sequence import batch_and_length, check_config, check_state, clipped, order, summed_products
+from burn.nn.rnn.state import LstmState
+from burn.tensor import Tensor
+
+
+class LstmConfig(Config):
+    """Settings of an LSTM from `d_input` features to a memory of `d_hidden`.
+
+    `reverse` reads the sequence from its end; without `batch_first` the first dim is time. `clip` holds the cell
+    between -clip and clip; with `input_forget` the forget gate is one less the input gate.
+    """
+
+    d_input: int
+    d_hidden: int
+    bias: bool
+    initializer: Initializer = Initializer.XavierNormal(1.0)
+    batch_first: bool = True
+    reverse: bool = False
+    clip: float | None = None
+    input_forget: bool = False
+    gate_activation: ActivationConfig = ActivationConfig.Sigmoid
+    cell_activation: ActivationConfig = ActivationConfig.Tanh
+    hidden_activation: ActivationConfig = ActivationConfig.Tanh
+
+    def init(self, device: Device) -> Lstm:
+        """A layer whose parameters are drawn when they are first used."""
+        check_config(self)
+        return Lstm(self, device)
+
+
+class Lstm(Module):
+    """Reads a sequence step by step, keeping a memory cell and giving out a hidden state at each step."""
+
+    input_gate: GateController
+    forget_gate: GateController
+    output_gate: GateController
+    cell_gate: GateController
+    d_hidden: int
+
+    def __init__(self, config: LstmConfig, device: Device) -> None:
+        def gate() -> GateController:
+            return GateController(config.d_input, config.d_hidden, config.bias, config.initializer, device)
+
+        self.input_gate, self.forget_gate, self.output_gate, self.cell_gate = gate(), gate(), gate(), gate()
+        self.d_hidden = config.d_hidden
+        self._batch_first, self._reverse = config.batch_first, config.reverse
+        self._clip, self._input_forget = config.clip, config.input_forget
+        self._gate_activation: Module = config.gate_activation.init(device).value
+        self._cell_activation: Module = config.cell_activation.init(device).value
+        self._hidden_activation: Module = config.hidden_activation.init(device).value
+
+    def forward(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
+        """All hidden states and the last state: (batch, length, d_input) to (batch, length, d_hidden)."""
+        return self.run(input, state, self._batch_first, self._reverse)
+
+    def run(
+        self, input: Tensor[Any], state: LstmState | None, batch_first: bool, reverse: bool
+    ) -> tuple[Tensor[Any], LstmState]:
+        """`forward` in a direction and a layout of the caller's choice."""
+        batch, length = batch_and_length("Lstm", input, batch_first)
+        if state is None:
+            cell = hidden = Tensor.zeros((batch, self.d_hidden), input.device, input.dtype)
+        else:
+            cell = check_state("Lstm", state.cell, batch, self.d_hidden)
+            hidden = check_state("Lstm", state.hidden, batch, self.d_hidden)
+        coupled = self._input_forget
+        gates = [self.input_gate, self.output_gate, self.cell_gate]
+        if not coupled:
+            gates.insert(1, self.forget_gate)
+        time = 1 if batch_first else 0
+        products = summed_products(gates, input, length, time)
+        sigma, squash = self._gate_activation.forward, self._cell_activation.forward
+        outputs: list[Any] = [None] * length
+        for t in order(length, reverse):
+            taken, *kept, given, new = products(t, hidden)
+            taken = sigma(taken)
+            kept_share = 1.0 - taken if coupled else sigma(kept[0])
+            cell = clipped(kept_share * cell + taken * squash(new), self._clip)
+            hidden = sigma(given) * self._hidden_activation.forward(cell)
+            outputs[t] = hidden
+        return Tensor.stack(outputs, time), LstmState(cell, hidden)
+
+    def custom_content(self, content: Content) -> Content:
+        """The sizes, and whether there is a bias."""
+        return sizes_of(content, self.input_gate)
+
+
+class BiLstmConfig(Config):
+    """Settings of an LSTM of both directions. See `LstmConfig`."""
+
+    d_input: int
+    d_hidden: int
+    bias: bool
+    initializer: Initializer = Initializer.XavierNormal(1.0)
+    batch_first: bool = True
+    clip: float | None = None
+    input_forget: bool = False
+    gate_activation: ActivationConfig = ActivationConfig.Sigmoid
+    cell_activation: ActivationConfig = ActivationConfig.Tanh
+    hidden_activation: ActivationConfig = ActivationConfig.Tanh
+
+    def init(self, device: Device) -> BiLstm:
+        """Two layers whose parameters are drawn when they are first used."""
+        check_config(self)
+        one = LstmConfig(
+            self.d_input, self.d_hidden, self.bias, self.initializer, clip=self.clip, input_forget=self.input_forget,
+            gate_activation=self.gate_activation, cell_activation=self.cell_activation,
+            hidden_activation=self.hidden_activation,
+        )  # fmt: skip
+        return BiLstm(one.init(device), one.init(device), self.d_hidden, self.batch_first)
+
+
+class BiLstm(Bidirectional[Lstm]):
+    """An LSTM over a sequence and one over its reverse.
+
+    `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
+    (batch, length, 2 * d_hidden), the forward direction first, and the last state.
+    """
+
+    def _run(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
+        cells = self._halves(input, None if state is None else state.cell)
+        hiddens = self._halves(input, None if state is None else state.hidden)
+        results = [
+            layer.run(input, None if cell is None or hidden is None else LstmState(cell, hidden), self._batch_first, back)
+            for layer, cell, hidden, back in zip(self.directions, cells, hiddens, (False, True), strict=True)
+        ]
+        return Tensor.cat([output for output, _ in results], 2), LstmState.stack([last for _, last in results])
+
+    def _gate(self) -> GateController:
+        return self.directions[0].input_gate

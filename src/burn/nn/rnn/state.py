@@ -1,0 +1,82 @@
+"""What a recurrent layer carries from one step to the next. States are trees, so captured functions take and give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from burn.device import Device
+from burn.errors import ShapeError
+from burn.shape import Shape
+from burn.tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class LstmState:
+    """The two memories of an LSTM: `cell` keeps, `hidden` is what the layer gave out last.
+
+    Of shape (batch, d_hidden); (2, batch, d_hidden) for a layer of both directions.
+    """
+
+    cell: Tensor[Any]
+    hidden: Tensor[Any]
+
+    @classmethod
+    def initial(cls, shape: Sequence[int], device: Device) -> Self:
+        """A state of zeros."""
+        zeros: Tensor[Any] = Tensor.zeros(shape, device)
+        return cls(zeros, zeros)
+
+    @classmethod
+    def stack(cls, states: Sequence[LstmState], dim: int = 0) -> Self:
+        """States of one shape along a new dim."""
+        return cls(
+            Tensor.stack([state.cell for state in states], dim), Tensor.stack([state.hidden for state in states], dim)
+        )
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of both memories."""
+        return self.cell.shape
+
+    @property
+    def device(self) -> Device:
+        """The device of both memories."""
+        return self.cell.device
+
+    def unpack(self) -> tuple[Tensor[Any], Tensor[Any]]:
+        """The cell and the hidden memory."""
+        return self.cell, self.hidden
+
+    def map_state(self, function: Callable[[Tensor[Any]], Tensor[Any]]) -> LstmState:
+        """A function applied to both memories."""
+        return LstmState(function(self.cell), function(self.hidden))
+
+    def slice(self, *ranges: Any) -> LstmState:
+        """A part of both memories; see `Tensor.slice`."""
+        return self.map_state(lambda x: x.slice(*ranges))
+
+    def squeeze_dim(self, dim: int) -> LstmState:
+        """Both memories without a dim of size 1."""
+        return self.map_state(lambda x: x.squeeze_dim(dim))
+
+    def unsqueeze_dim(self, dim: int) -> LstmState:
+        """Both memories with a new dim of size 1."""
+        return self.map_state(lambda x: x.unsqueeze_dim(dim))
+
+    def chunk(self, chunks: int, dim: int = 0) -> list[LstmState]:
+        """Both memories cut along a dim."""
+        return [LstmState(*pair) for pair in zip(self.cell.chunk(chunks, dim), self.hidden.chunk(chunks, dim))]
+
+    def __post_init__(self) -> None:
+        cell, hidden = getattr(self.cell, "shape", None), getattr(self.hidden, "shape", None)
+        if cell is not None and hidden is not None and cell != hidden:
+            raise ShapeError(f"LstmState: cell {tuple(cell)} and hidden {tuple(hidden)} must have the same shape")
+
+
+@dataclass(frozen=True, eq=False)
+class RnnState:
+    """The memory of a plain recurrent layer: what it gave out last, (batch, d_hidden)."""
+
+    hidden: Tensor[Any]

@@ -1,0 +1,203 @@
+"""The transformer decoder: a sequence attends to itself, then to a memory, then each position for itself.
+
+The norms have Burn's roles and names. After the sums: `norm_1` behind the self-attention, `norm_2` behind
+the cross-attention, `norm_3` behind the feed-forward part. With `norm_first`, before what is added:
+`norm_3` for the self-attention, `norm_1` for the cross-attention, `norm_2` for the feed-forward part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.activation import ActivationConfig
+from burn.nn.attention import MhaCache, MhaInput, MultiHeadAttention
+from burn.nn.cache import TensorCache
+from burn.nn.dropout import Dropout
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.norm import LayerNorm
+from burn.nn.transformer.feed_forward import PositionWiseFeedForward
+from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, show
+from burn.tensor import Tensor
+
+
+class TransformerDecoderConfig(Config):
+    """Settings of `n_layers` layers of `d_model` features, with `n_heads` heads and feed-forward parts of `d_ff`."""
+
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_layers: int
+    dropout: float = 0.1
+    norm_first: bool = False
+    quiet_softmax: bool = False
+    initializer: Initializer = DEFAULT
+    activation: ActivationConfig = ActivationConfig.Gelu
+    layer_norm_eps: float = 1e-5
+
+    def init(self, device: Device) -> TransformerDecoder:
+        """A module whose parameters are drawn when they are first used."""
+        check(self)
+        layers = [TransformerDecoderLayer(self, device) for _ in range(self.n_layers)]
+        return TransformerDecoder(
+            layers, self.d_model, self.d_ff, self.n_heads, self.n_layers, self.dropout, self.norm_first,
+            self.quiet_softmax,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerDecoderInput:
+    """A sequence (batch, length, d_model), the memory (batch, memory, d_model) it attends to, and masks for both."""
+
+    target: Tensor[Any]
+    memory: Tensor[Any]
+    target_pad: Tensor[Any] | None = None
+    target_attn: Tensor[Any] | None = None
+    memory_pad: Tensor[Any] | None = None
+    memory_attn: Tensor[Any] | None = None
+
+    def target_mask_pad(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+        """Hide positions of the sequence that are padding: bools (batch, length), true hides."""
+        return replace(self, target_pad=mask)
+
+    def target_mask_attn(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+        """Hide positions of the sequence from others: bools (batch, length, length), true hides."""
+        return replace(self, target_attn=mask)
+
+    def memory_mask_pad(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+        """Hide positions of the memory that are padding: bools (batch, memory), true hides."""
+        return replace(self, memory_pad=mask)
+
+    def memory_mask_attn(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+        """Hide positions of the memory from positions of the sequence: bools (batch, length, memory), true hides."""
+        return replace(self, memory_attn=mask)
+
+    def self_attention(self, x: Tensor[Any]) -> MhaInput:
+        """What a layer asks of the sequence itself."""
+        return MhaInput(x, x, x, self.target_pad, self.target_attn)
+
+    def cross_attention(self, x: Tensor[Any]) -> MhaInput:
+        """What a layer asks of the memory."""
+        return MhaInput(x, self.memory, self.memory, self.memory_pad, self.memory_attn)
+
+
+class TransformerDecoder(Module):
+    """Layers of self-attention, cross-attention and feed-forward parts, one after the other."""
+
+    layers: list[TransformerDecoderLayer]
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_layers: int
+    dropout: float
+    norm_first: bool
+    quiet_softmax: bool
+
+    def forward(self, input: TransformerDecoderInput) -> Tensor[Any]:
+        """The sequence (batch, length, d_model) to the same shape."""
+        for layer in self.layers:
+            input = layer.forward(input)
+        return input.target
+
+    def forward_autoregressive_inference(
+        self, input: TransformerDecoderInput, cache: TransformerDecoderAutoregressiveCache
+    ) -> Tensor[Any]:
+        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed.
+
+        The attention mask must hide from each position the ones after it, else earlier results would change. The
+        memory is that of the first call.
+        """
+        input = replace(input, target=cache.output.unseen(input.target, 1))
+        for layer, known in zip(self.layers, cache.layers, strict=True):
+            input = replace(input, target=layer.forward_step(input, known))
+        return cache.output.extended(input.target, 1)
+
+    def new_autoregressive_cache(self) -> TransformerDecoderAutoregressiveCache:
+        """An empty cache, for a new sequence."""
+        return TransformerDecoderAutoregressiveCache(len(self.layers))
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return show(content, self)
+
+
+class TransformerDecoderLayer(Module):
+    """One layer: self-attention, cross-attention and a feed-forward part, each added to what came in."""
+
+    cross_attn: MultiHeadAttention
+    self_attn: MultiHeadAttention
+    pwff: PositionWiseFeedForward
+    norm_1: LayerNorm
+    norm_2: LayerNorm
+    norm_3: LayerNorm
+    dropout: Dropout
+    norm_first: bool
+
+    def __init__(self, config: TransformerDecoderConfig, device: Device) -> None:
+        self.cross_attn, self.self_attn = new_attention(config, device), new_attention(config, device)
+        self.pwff = new_feed_forward(config, device)
+        self.norm_1, self.norm_2, self.norm_3 = (new_norm(config, device) for _ in range(3))
+        self.dropout, self.norm_first = Dropout(config.dropout), config.norm_first
+
+    def forward(self, input: TransformerDecoderInput) -> TransformerDecoderInput:
+        """The input of the next layer: this layer's results as the target, the rest as it was."""
+        results = self._sums(
+            input.target,
+            lambda x: self.self_attn.context(input.self_attention(x)),
+            lambda x: self.cross_attn.context(input.cross_attention(x)),
+        )
+        return replace(input, target=results)
+
+    def forward_autoregressive_inference(
+        self, input: TransformerDecoderInput, cache: TransformerDecoderLayerAutoregressiveCache
+    ) -> TransformerDecoderInput:
+        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed."""
+        new = self.forward_step(replace(input, target=cache.output.unseen(input.target, 1)), cache)
+        return replace(input, target=cache.output.extended(new, 1))
+
+    def forward_step(
+        self, input: TransformerDecoderInput, cache: TransformerDecoderLayerAutoregressiveCache
+    ) -> Tensor[Any]:
+        """The results of new positions only, given as the target; masks are those of the whole sequence."""
+        return self._sums(
+            input.target,
+            lambda x: self.self_attn.forward_step(input.self_attention(x), cache.self_attn).context,
+            lambda x: self.cross_attn.forward_step(input.cross_attention(x), cache.cross_attn).context,
+        )
+
+    def _sums(
+        self,
+        x: Tensor[Any],
+        attend: Callable[[Tensor[Any]], Tensor[Any]],
+        consult: Callable[[Tensor[Any]], Tensor[Any]],
+    ) -> Tensor[Any]:
+        drop = self.dropout.forward
+        if self.norm_first:
+            x = x + drop(attend(self.norm_3.forward(x)))
+            x = x + drop(consult(self.norm_1.forward(x)))
+            return x + drop(self.pwff.forward(self.norm_2.forward(x)))
+        x = self.norm_1.forward(x + drop(attend(x)))
+        x = self.norm_2.forward(x + drop(consult(x)))
+        return self.norm_3.forward(x + drop(self.pwff.forward(x)))
+
+
+class TransformerDecoderLayerAutoregressiveCache:
+    """What a layer knows: keys and values of earlier positions and of the memory, and its results if asked alone."""
+
+    def __init__(self) -> None:
+        self.self_attn = MhaCache.autoregressive()
+        self.cross_attn = MhaCache.autoregressive_cross_attention()
+        self.output = TensorCache()
+
+
+class TransformerDecoderAutoregressiveCache:
+    """What a decoder knows of earlier positions: the caches of its layers, and the results of the last one."""
+
+    def __init__(self, layers: int) -> None:
+        self.layers = [TransformerDecoderLayerAutoregressiveCache() for _ in range(layers)]
+        self.output = TensorCache()

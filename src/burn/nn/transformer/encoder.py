@@ -1,0 +1,169 @@
+"""The transformer encoder: layers in which a sequence attends to itself, then each position for itself.
+
+The norms come after the sums of residuals or, with `norm_first`, before what is added. Their roles are
+those of Burn, whose records have the same names: `norm_1` stands behind the attention and `norm_2` behind
+the feed-forward part, but with `norm_first` it is `norm_2` before the attention and `norm_1` before the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.activation import ActivationConfig
+from burn.nn.attention import MhaCache, MhaInput, MultiHeadAttention
+from burn.nn.cache import TensorCache
+from burn.nn.dropout import Dropout
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.norm import LayerNorm
+from burn.nn.transformer.feed_forward import PositionWiseFeedForward
+from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, show
+from burn.tensor import Tensor
+
+Mask = Tensor[Any] | None
+
+
+class TransformerEncoderConfig(Config):
+    """Settings of `n_layers` layers of `d_model` features, with `n_heads` heads and feed-forward parts of `d_ff`."""
+
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_layers: int
+    dropout: float = 0.1
+    norm_first: bool = False
+    quiet_softmax: bool = False
+    initializer: Initializer = DEFAULT
+    activation: ActivationConfig = ActivationConfig.Gelu
+    layer_norm_eps: float = 1e-5
+
+    def init(self, device: Device) -> TransformerEncoder:
+        """A module whose parameters are drawn when they are first used."""
+        check(self)
+        layers = [TransformerEncoderLayer(self, device) for _ in range(self.n_layers)]
+        return TransformerEncoder(
+            layers, self.d_model, self.d_ff, self.n_heads, self.n_layers, self.dropout, self.norm_first,
+            self.quiet_softmax,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerEncoderInput:
+    """A sequence (batch, length, d_model) and its masks."""
+
+    tensor: Tensor[Any]
+    pad: Tensor[Any] | None = None
+    attn: Tensor[Any] | None = None
+
+    def mask_pad(self, mask: Tensor[Any]) -> TransformerEncoderInput:
+        """Hide positions that are padding: bools (batch, length), true hides."""
+        return replace(self, pad=mask)
+
+    def mask_attn(self, mask: Tensor[Any]) -> TransformerEncoderInput:
+        """Hide positions from others: bools (batch, length, length), true hides."""
+        return replace(self, attn=mask)
+
+
+class TransformerEncoder(Module):
+    """Layers of self-attention and feed-forward parts, one after the other."""
+
+    layers: list[TransformerEncoderLayer]
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_layers: int
+    dropout: float
+    norm_first: bool
+    quiet_softmax: bool
+
+    def forward(self, input: TransformerEncoderInput) -> Tensor[Any]:
+        """(batch, length, d_model) to the same shape."""
+        x = input.tensor
+        for layer in self.layers:
+            x = layer.forward(x, input.pad, input.attn)
+        return x
+
+    def forward_autoregressive_inference(
+        self, input: TransformerEncoderInput, cache: TransformerEncoderAutoregressiveCache
+    ) -> Tensor[Any]:
+        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed.
+
+        The attention mask must hide from each position the ones after it, else earlier results would change.
+        """
+        x = cache.output.unseen(input.tensor, 1)
+        for layer, known in zip(self.layers, cache.layers, strict=True):
+            x = layer.forward_step(x, input.pad, input.attn, known)
+        return cache.output.extended(x, 1)
+
+    def new_autoregressive_cache(self) -> TransformerEncoderAutoregressiveCache:
+        """An empty cache, for a new sequence."""
+        return TransformerEncoderAutoregressiveCache(len(self.layers))
+
+    def custom_content(self, content: Content) -> Content:
+        """The settings."""
+        return show(content, self)
+
+
+class TransformerEncoderLayer(Module):
+    """One layer: self-attention and a feed-forward part, each added to what came in."""
+
+    mha: MultiHeadAttention
+    pwff: PositionWiseFeedForward
+    norm_1: LayerNorm
+    norm_2: LayerNorm
+    dropout: Dropout
+    norm_first: bool
+
+    def __init__(self, config: TransformerEncoderConfig, device: Device) -> None:
+        self.mha = new_attention(config, device)
+        self.pwff = new_feed_forward(config, device)
+        self.norm_1, self.norm_2 = new_norm(config, device), new_norm(config, device)
+        self.dropout, self.norm_first = Dropout(config.dropout), config.norm_first
+
+    def forward(self, input: Tensor[Any], mask_pad: Mask = None, mask_attn: Mask = None) -> Tensor[Any]:
+        """(batch, length, d_model) to the same shape."""
+        return self._sums(input, lambda x: self.mha.context(MhaInput(x, x, x, mask_pad, mask_attn)))
+
+    def forward_autoregressive_inference(
+        self, input: Tensor[Any], mask_pad: Mask, mask_attn: Mask, cache: TransformerEncoderLayerAutoregressiveCache
+    ) -> Tensor[Any]:
+        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed."""
+        new = self.forward_step(cache.output.unseen(input, 1), mask_pad, mask_attn, cache)
+        return cache.output.extended(new, 1)
+
+    def forward_step(
+        self, new: Tensor[Any], mask_pad: Mask, mask_attn: Mask, cache: TransformerEncoderLayerAutoregressiveCache
+    ) -> Tensor[Any]:
+        """The results of new positions only, given as `new`; masks are those of the whole sequence."""
+        return self._sums(
+            new, lambda x: self.mha.forward_step(MhaInput(x, x, x, mask_pad, mask_attn), cache.mha).context
+        )
+
+    def _sums(self, x: Tensor[Any], attend: Callable[[Tensor[Any]], Tensor[Any]]) -> Tensor[Any]:
+        drop = self.dropout.forward
+        if self.norm_first:
+            x = x + drop(attend(self.norm_2.forward(x)))
+            return x + drop(self.pwff.forward(self.norm_1.forward(x)))
+        x = self.norm_1.forward(x + drop(attend(x)))
+        return self.norm_2.forward(x + drop(self.pwff.forward(x)))
+
+
+class TransformerEncoderLayerAutoregressiveCache:
+    """What a layer knows of earlier positions: their keys and values, and its results where it is asked alone."""
+
+    def __init__(self) -> None:
+        self.mha = MhaCache.autoregressive()
+        self.output = TensorCache()
+
+
+class TransformerEncoderAutoregressiveCache:
+    """What an encoder knows of earlier positions: the caches of its layers, and the results of the last one."""
+
+    def __init__(self, layers: int) -> None:
+        self.layers = [TransformerEncoderLayerAutoregressiveCache() for _ in range(layers)]
+        self.output = TensorCache()

@@ -1,0 +1,63 @@
+"""The feed-forward part of a transformer: each position for itself goes up to a wider layer and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.device import Device
+from burn.module import Module
+from burn.module.display import Content
+from burn.nn.activation import ActivationConfig
+from burn.nn.checks import refuse, too_small
+from burn.nn.dropout import Dropout
+from burn.nn.initializer import DEFAULT, Initializer
+from burn.nn.linear import Linear, LinearConfig
+from burn.tensor import Tensor
+
+
+class PositionWiseFeedForwardConfig(Config):
+    """Settings of two linear layers, `d_model` to `d_ff` and back, with an activation and dropout between them."""
+
+    d_model: int
+    d_ff: int
+    dropout: float = 0.1
+    initializer: Initializer = DEFAULT
+    activation: ActivationConfig = ActivationConfig.Gelu
+
+    def init(self, device: Device) -> PositionWiseFeedForward:
+        """A module whose parameters are drawn when they are first used."""
+        faults = too_small(1, d_model=self.d_model, d_ff=self.d_ff)
+        if not 0.0 <= self.dropout <= 1.0:
+            faults.append(f"dropout must be between 0 and 1, got {self.dropout}")
+        refuse(self, faults)
+        return PositionWiseFeedForward(
+            LinearConfig(self.d_model, self.d_ff, initializer=self.initializer).init(device),
+            LinearConfig(self.d_ff, self.d_model, initializer=self.initializer).init(device),
+            Dropout(self.dropout),
+            self.activation.init(device).value,
+        )
+
+
+class PositionWiseFeedForward(Module):
+    """Maps each position by `outer(dropout(activation(inner(x))))`."""
+
+    linear_inner: Linear
+    linear_outer: Linear
+    dropout: Dropout
+    gelu: Module  # the activation, of whatever kind; records know it by this name
+
+    @property
+    def activation(self) -> Module:
+        """The activation between the two layers."""
+        return self.gelu
+
+    def forward(self, input: Tensor[Any]) -> Tensor[Any]:
+        """(..., d_model) to (..., d_model)."""
+        wide = self.gelu.forward(self.linear_inner.forward(input))
+        return self.linear_outer.forward(self.dropout.forward(wide))
+
+    def custom_content(self, content: Content) -> Content:
+        """The sizes and the probability of dropout."""
+        d_model, d_ff = self.linear_inner.weight.shape
+        return content.add("d_model", d_model).add("d_ff", d_ff).add("prob", self.dropout.prob)

@@ -1,0 +1,53 @@
+"""Gradient accumulation: one step for several backward passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from burn.backend.autodiff.gradients import Gradients
+from burn.errors import ArgumentError
+from burn.optim.gradients import GradientsParams, trainable
+
+
+class GradientsAccumulator:
+    """Sums gradients. `grads()` gives the sums and begins anew."""
+
+    __slots__ = ("_sums",)
+
+    def __init__(self) -> None:
+        self._sums = GradientsParams()
+
+    def accumulate(self, module: Any, grads: GradientsParams | Gradients[Any]) -> None:
+        """Add the gradients of `module`'s parameters to the sums, and use them up."""
+        if isinstance(grads, Gradients):
+            grads = GradientsParams.from_grads(grads, module)
+        elif not isinstance(grads, GradientsParams):
+            raise ArgumentError(f"accumulate: needs gradients, got {type(grads).__name__}; write loss.backward()")
+        for param in trainable(module):
+            gradient = grads.remove(param.id)
+            if gradient is not None:
+                earlier = self._sums.get(param.id)
+                if earlier is not None:
+                    gradient = earlier + gradient.to_device(earlier.device)
+                self._sums.register(param.id, gradient)
+
+    def grads(self) -> GradientsParams:
+        """The sums so far; afterwards there are none."""
+        sums, self._sums = self._sums, GradientsParams()
+        return sums
+
+    def __tree__(self) -> tuple[Sequence[Any], Any]:
+        return self._sums.__tree__()
+
+    @classmethod
+    def __untree__(cls, token: Any, children: Sequence[Any]) -> GradientsAccumulator:
+        made = cls()
+        made.__tree_update__(token, children)
+        return made
+
+    def __tree_update__(self, token: Any, children: Sequence[Any]) -> None:
+        self._sums = GradientsParams.__untree__(token, children)
+
+    def __repr__(self) -> str:
+        return f"<GradientsAccumulator of {len(self._sums)} parameters>"

@@ -1,0 +1,50 @@
+"""Stochastic gradient descent, with momentum if wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn.config import Config
+from burn.grad_clipping import GradientClippingConfig
+from burn.optim.decay import WeightDecayConfig, penalty_of
+from burn.optim.momentum import Momentum, MomentumConfig, MomentumState
+from burn.optim.optimizer import Optimizer
+from burn.optim.simple import Optional, SimpleOptimizer
+from burn.tensor import Tensor
+
+
+class SgdConfig(Config):
+    """`p - lr * g`, with decay and momentum applied to `g` before."""
+
+    weight_decay: WeightDecayConfig | float | None = None
+    momentum: MomentumConfig | None = None
+    gradient_clipping: GradientClippingConfig | None = None
+
+    def init(self) -> Optimizer:
+        """The optimizer."""
+        return Optimizer(self.build(), self.gradient_clipping)
+
+    def build(self) -> Sgd:
+        """The update of one tensor, for `with_group`."""
+        return Sgd(self)
+
+
+class Sgd(SimpleOptimizer):
+    """Steps against the gradient."""
+
+    def __init__(self, config: SgdConfig) -> None:
+        self.config = config
+        self.penalty = penalty_of(config.weight_decay)
+        self.momentum = None if config.momentum is None else Momentum(config.momentum)
+        self.state_type = None if self.momentum is None else MomentumState
+
+    def update(self, lr: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> tuple[Tensor[Any], Any]:
+        if self.penalty:
+            gradient = gradient + tensor * self.penalty
+        if self.momentum is not None:
+            gradient, velocity = self.momentum.transform(gradient, None if state is None else state.velocity)
+            state = MomentumState(velocity)
+        return tensor - gradient * lr, state
+
+    def layout(self) -> Any:
+        return {"momentum": Optional({"velocity": "velocity"})}
