@@ -11,6 +11,7 @@ print(x.grad(grads))
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from burn.backend import Autodiff, BalancedCheckpointing, NdArray, NoCheckpointing
@@ -59,7 +60,17 @@ if TYPE_CHECKING:
     from burn.module import Module, Param
     from burn.tensor.methods.creation import tensor
 
-set_default_factory(NdArray)
+
+def _usual_device() -> Device:
+    """`Cpu()` where its compiler is installed, else `NdArray()`."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return NdArray()
+    from burn.backend import Cpu
+
+    return Cpu()
+
+
+set_default_factory(_usual_device)
 
 __all__ = [
     "ArgumentError", "Autodiff", "AutodiffError", "BalancedCheckpointing", "Bool", "BurnError", "CaptureWarning",

@@ -16,7 +16,11 @@ class Shape(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, *sizes: Any) -> Shape:
-        return tuple.__new__(cls, sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Iterable) else sizes)
+        if len(sizes) == 1:
+            only = sizes[0]
+            if only.__class__ is tuple or isinstance(only, Iterable):
+                return tuple.__new__(cls, only)
+        return tuple.__new__(cls, sizes)
 
     @property
     def rank(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -87,6 +89,12 @@ def test_new_tensors_take_the_element_types_of_their_device():
     assert Tensor.from_data(np.ones(2, np.float32), device).dtype is burn.f64
     assert burn.tensor(np.ones(2, np.float32), device=device).dtype is burn.f32
     assert burn.tensor([1.0, 2.0], device=device).argmax(0).dtype is burn.i32
+
+
+def test_the_usual_device_is_the_fused_engine_where_its_compiler_is_installed():
+    code = "import burn, importlib.util as u; print(burn.default_device(), u.find_spec('llvmlite') is not None)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found in (["Cpu()", "True"], ["NdArray()", "False"])
 
 
 def test_the_default_device_is_a_context_variable():

@@ -206,9 +206,11 @@ def test_a_tensor_cache_computes_new_positions_or_once():
     x = Tensor.from_data(floats(1, 4, 2), device)
     growing, fixed = nn.TensorCache.empty(), nn.TensorCache()
     growing.forward_autoregressive(x.narrow(1, 0, 2), 1, double)
-    assert growing.forward_autoregressive(x, 1, double).all_close(x * 2) and calls == [2, 2]
+    assert growing.forward_autoregressive(x, 1, double).all_close(x * 2)
+    assert calls == [2, 2]
     first = fixed.forward_full(x, double)
-    assert fixed.forward_full(x * 0, double) is first and calls == [2, 2, 4]
+    assert fixed.forward_full(x * 0, double) is first
+    assert calls == [2, 2, 4]
 
 
 def test_records_have_the_fields_of_burn():
@@ -218,7 +220,9 @@ def test_records_have_the_fields_of_burn():
         "quiet_softmax",
     ]  # fmt: skip
     item = attention.into_record().item
-    assert item["dropout"] is None and item["activation"] is None and item["n_heads"] is None
+    assert item["dropout"] is None
+    assert item["activation"] is None
+    assert item["n_heads"] is None
 
 
 def test_faults_are_refused_together():

@@ -71,12 +71,14 @@ def test_known_positions_slide(device):
     rope, x = config.init(device), floats(2, 5, 4)
     tensor = Tensor.from_data(x, device)
     for start in (2, 3, 40):
-        assert rope.shift(start) is rope and rope.start_offset == start
+        assert rope.shift(start) is rope
+        assert rope.start_offset == start
         np.testing.assert_allclose(numbers(rope(tensor)), turned(x, rates(4), start), rtol=1e-9, atol=1e-11)
     with pytest.raises(ArgumentError, match="shift must go on from 40, got 40"):
         rope.shift(40)
     np.testing.assert_allclose(numbers(rope.reset()(tensor)), turned(x, rates(4)), rtol=1e-10, atol=1e-12)
-    assert tuple(rope.freq_complex.shape) == (5, 4, 2) and tuple(rope.theta.shape) == (2,)
+    assert tuple(rope.freq_complex.shape) == (5, 4, 2)
+    assert tuple(rope.theta.shape) == (2,)
 
 
 def test_frequencies_can_be_scaled_as_llama_3_does():
@@ -127,7 +129,7 @@ def test_faults_are_refused_together():
         nn.PositionalEncodingConfig(3, 9, 8).init(device)
     with pytest.raises(ArgumentError, match="generate_sinusoids: d_model must be even, got 3"):
         nn.generate_sinusoids(2, 3, 8, device)
-    message = "max_sequence_length must be 1 or more, got 0; d_model must be even, got 3; theta must be positive, got -1.0"
+    message = "max_sequence_length must be 1 or more, got 0; d_model must be even, got 3; theta must be positive"
     with pytest.raises(ArgumentError, match=message):
         nn.RotaryEncodingConfig(0, 3, theta=-1.0).init(device)
     with pytest.raises(ShapeError, match=r"scaling must keep the shape \(2,\), gave \(1,\)"):

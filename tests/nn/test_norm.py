@@ -257,10 +257,10 @@ def test_norms_print_their_settings():
     assert str(BatchNormConfig(3, epsilon=0.5).init(DEVICE)) == (
         "BatchNorm {num_features: 3, momentum: 0.1, epsilon: 0.5, params: 12}"
     )
-    assert str(LayerNormConfig(3, epsilon=0.5).init(DEVICE)) == "LayerNorm {d_model: 3, epsilon: 0.5, params: 6}"
+    assert str(LayerNormConfig(3).init(DEVICE)) == "LayerNorm {d_model: 3, epsilon: 0.00001, params: 6}"
     assert str(GroupNormConfig(1, 3, epsilon=0.5).init(DEVICE)) == (
         "GroupNorm {num_groups: 1, num_channels: 3, epsilon: 0.5, affine: true, params: 6}"
     )
     assert str(LocalResponseNormConfig(3, alpha=0.1).init()) == (
-        "LocalResponseNorm {size: 3, alpha: 0.1, beta: 0.75, k: 1.0}"
+        "LocalResponseNorm {size: 3, alpha: 0.1, beta: 0.75, k: 1}"
     )

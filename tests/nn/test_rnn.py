@@ -37,8 +37,8 @@ def peer(kind, *args, **settings):
     return getattr(torch.nn, kind)(*args, **settings).double()
 
 
-LENGTHS = [1, 3, 7]
-"""One step, fewer than the matrices are joined for, and more."""
+LENGTHS = [1, 6]
+"""One step, where each gate is asked for itself, and several."""
 
 
 @every_device
@@ -124,7 +124,7 @@ def test_both_directions_are_those_of_pytorch(device, batch_first, kind):
 
 
 @every_device
-@pytest.mark.parametrize("length", [2, 6])
+@pytest.mark.parametrize("length", [1, 6])
 def test_reverse_reads_from_the_end(device, length):
     x = floats(2, length, 3)
     for config in (nn.LstmConfig(3, 4, True), nn.RnnConfig(3, 4, True)):
@@ -155,7 +155,7 @@ def by_hand(x, layer, activations, clip=None, coupled=False):
 
 
 @every_device
-@pytest.mark.parametrize("length", [2, 6])
+@pytest.mark.parametrize("length", [1, 6])
 def test_an_lstm_takes_other_activations_a_clip_and_coupled_gates(device, length):
     def sigmoid(x):
         return 1 / (1 + np.exp(-x))
@@ -181,7 +181,7 @@ def test_an_lstm_takes_other_activations_a_clip_and_coupled_gates(device, length
 
 
 @every_device
-@pytest.mark.parametrize("length", [2, 6])
+@pytest.mark.parametrize("length", [1, 6])
 def test_a_gru_may_reset_before_the_product(device, length):
     layer = nn.GruConfig(3, 4, True).with_reset_after(False).with_clip(0.5).init(device)
     x, hidden = floats(2, length, 3), np.zeros((2, 4))
@@ -219,7 +219,8 @@ def test_a_sequence_can_be_read_in_pieces():
 def test_states_can_be_taken_apart_and_stacked():
     device = NdArray()
     state = LstmState(Tensor.ones([2, 3], device), Tensor.zeros([2, 3], device))
-    assert state.shape == (2, 3) and state.device is device
+    assert state.shape == (2, 3)
+    assert state.device is device
     assert LstmState.initial([2, 3], device).cell.sum().into_scalar() == 0
     both = LstmState.stack([state, state], 0)
     assert both.shape == (2, 2, 3)
@@ -227,7 +228,8 @@ def test_states_can_be_taken_apart_and_stacked():
     assert [each.shape[0] for each in both.chunk(2, 0)] == [1, 1]
     assert state.unsqueeze_dim(1).shape == (2, 1, 3)
     cell, hidden = state.map_state(lambda x: x + 1).unpack()
-    assert cell.to_data().to_vec()[0] == 2 and hidden.to_data().to_vec()[0] == 1
+    assert cell.to_data().to_vec()[0] == 2
+    assert hidden.to_data().to_vec()[0] == 1
     with pytest.raises(ShapeError, match=r"LstmState: cell \(2, 3\) and hidden \(3, 3\) must have the same shape"):
         LstmState(Tensor.ones([2, 3], device), Tensor.ones([3, 3], device))
 
@@ -280,7 +282,9 @@ def test_layers_of_both_directions_keep_their_names_and_modes():
 def test_layers_print_on_one_line():
     device = NdArray()
     assert str(nn.LstmConfig(2, 3, True).init(device)) == "Lstm {d_input: 2, d_hidden: 3, bias: true, params: 84}"
-    assert str(nn.BiLstmConfig(2, 3, False).init(device)) == "BiLstm {d_input: 2, d_hidden: 3, bias: false, params: 120}"
+    assert (
+        str(nn.BiLstmConfig(2, 3, False).init(device)) == "BiLstm {d_input: 2, d_hidden: 3, bias: false, params: 120}"
+    )
     assert str(nn.GruConfig(2, 3, True).init(device)) == (
         "Gru {d_input: 2, d_hidden: 3, bias: true, reset_after: true, params: 63}"
     )
@@ -288,7 +292,9 @@ def test_layers_print_on_one_line():
 
 def test_settings_are_the_defaults_of_burn():
     config = nn.LstmConfig(2, 3, True)
-    assert config.initializer == nn.Initializer.XavierNormal(1.0) and config.batch_first and not config.reverse
+    assert config.initializer == nn.Initializer.XavierNormal(1.0)
+    assert config.batch_first
+    assert not config.reverse
     assert nn.GruConfig(2, 3, True).reset_after
     assert nn.LstmConfig.from_json(config.to_json()) == config
 
@@ -300,7 +306,7 @@ def test_faults_are_refused_together():
         with pytest.raises(ArgumentError, match=f"{config.__name__}: {message}"):
             config(0, -1, True).with_clip(0.0).init(device)
     layer = nn.LstmConfig(2, 3, True).init(device)
-    with pytest.raises(ShapeError, match=r"Lstm: the input must have the shape \(batch, length, d_input\), got \(2, 2\)"):
+    with pytest.raises(ShapeError, match=r"Lstm: the input must have the shape \(batch, length, d_input\), got"):
         layer(Tensor.ones([2, 2], device))
     with pytest.raises(ShapeError, match="1 or more steps"):
         layer(Tensor.ones([2, 0, 2], device))

@@ -125,9 +125,9 @@ def test_a_decoder_is_that_of_pytorch(device, norm_first, masked):
 
 @every_device
 @NORM_FIRST
-@pytest.mark.parametrize("steps", [(1, 2, 3, 4, 5, 6), (3, 4, 6), (6,)], ids=str)
+@pytest.mark.parametrize("steps", [(1, 2, 3, 4), (3, 6)], ids=str)
 def test_an_encoder_with_a_cache_is_one_without(device, norm_first, steps):
-    encoder = nn.TransformerEncoderConfig(8, 12, 2, 3, dropout=0.1, norm_first=norm_first).init(device).valid()
+    encoder = nn.TransformerEncoderConfig(8, 12, 2, 2, dropout=0.1, norm_first=norm_first).init(device).valid()
     plain = device.inner()
     x, pad = Tensor.from_data(floats(2, 6, 8), plain), hidden_keys(2, 6)
     pad[:, 0] = False
@@ -149,9 +149,9 @@ def test_an_encoder_with_a_cache_is_one_without(device, norm_first, steps):
 
 @every_device
 @NORM_FIRST
-@pytest.mark.parametrize("steps", [(1, 2, 3, 4, 5, 6), (3, 4, 6), (6,)], ids=str)
+@pytest.mark.parametrize("steps", [(1, 2, 3, 4), (3, 6)], ids=str)
 def test_a_decoder_with_a_cache_is_one_without(device, norm_first, steps):
-    decoder = nn.TransformerDecoderConfig(8, 12, 2, 3, dropout=0.1, norm_first=norm_first).init(device).valid()
+    decoder = nn.TransformerDecoderConfig(8, 12, 2, 2, dropout=0.1, norm_first=norm_first).init(device).valid()
     plain = device.inner()
     x, memory = Tensor.from_data(floats(2, 6, 8), plain), Tensor.from_data(floats(2, 4, 8, seed=1), plain)
     pairs, hidden = hidden_pairs(2, 6, 4), Tensor.from_data(hidden_keys(2, 4), plain)
@@ -241,7 +241,8 @@ def test_an_encoder_learns_the_majority_of_tokens():
     for _ in range(120):
         model, optim, loss = train(model, optim, tokens, targets)
         first = float(loss.into_scalar()) if first is None else first
-    assert first > 0.4 and float(loss.into_scalar()) < 0.01
+    assert first > 0.4
+    assert float(loss.into_scalar()) < 1e-3
     guesses = model.valid()(tokens).argmax(1).numpy().reshape(-1)
     np.testing.assert_array_equal(guesses, answers)
     assert train.explain().startswith("captured:")
@@ -332,7 +333,7 @@ def test_dropout_acts_in_training_only():
 
 def test_faults_are_refused_together():
     for config in (nn.TransformerEncoderConfig, nn.TransformerDecoderConfig):
-        message = "d_model must be a multiple of n_heads, got 4 and 3; d_ff must be 1 or more, got 0; n_layers must be 0 or"
+        message = "d_model must be a multiple of n_heads, got 4 and 3; d_ff must be 1 or more, got 0; n_layers must"
         with pytest.raises(ArgumentError, match=f"{config.__name__}: {message}"):
             config(4, 0, 3, -1).init(NdArray())
     with pytest.raises(ArgumentError, match="d_ff must be 1 or more, got 0; dropout must be between 0 and 1, got 2.0"):

@@ -326,8 +326,9 @@ def test_a_chart_of_another_kind_is_refused(tmp_path: Path) -> None:
 # Engines
 
 
-def test_the_captured_form_comes_along_with_cpu() -> None:
-    assert [each.name for each in chosen_devices(["ndarray", "cpu"])] == ["cpu", "cpu-captured", "ndarray"]
+def test_the_captured_forms_come_along_with_cpu() -> None:
+    names = [each.name for each in chosen_devices(["ndarray", "cpu"])]
+    assert names == ["cpu", "cpu-captured", "cpu-modules", "ndarray"]
     assert [each.name for each in chosen_devices(["ndarray"])] == ["ndarray"]
 
 

@@ -16,6 +16,8 @@ import enum
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from burn.module.fields import field_names
 from burn.module.ignored import Ignored
 from burn.module.param import Param, QuantizedParam
@@ -155,6 +157,8 @@ def _text(value: Any, settings: DisplaySettings, level: int) -> str:
         return f"Tensor {{rank: {len(value.shape)}, shape: {sizes}}}"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return np.format_float_positional(value, trim="-")
     if value is None:
         return "None"
     if isinstance(value, enum.Enum):

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.module.fields import field_names, optional_type
+from burn.module.foreign import fit
 from burn.module.identity import ParamId
 from burn.module.param import Param
 from burn.module.state import State
 from burn.module.walk import is_module, leaves
 from burn.record.errors import RecordError
 from burn.record.items import Absent, Item, ParamItem, Some, Variant
+from burn.record.layouts import Deferred, Tensors, layout_of, read, unmarked
 from burn.tensor import TensorData
 from burn.tensor.quantization import QuantizedTensor
 
@@ -94,9 +96,25 @@ def load_record(module: Any, record: Any, strict: bool) -> Any:
     if not isinstance(record, Record):
         raise ArgumentError(f"load_record: needs a Record, got {type(record).__name__}; read files with load_file")
     reading = _Reading()
+    foreign = _foreign(record)
+    if foreign is not None:
+        fitted = fit(module, *foreign, strict, getattr(record, "source", "the record"))
+        record.missing, record.extra = fitted.missing, fitted.extra
+        made = reading.value(module, fitted.item, "")
+        reading.check(type(module).__name__, strict=False)
+        return made
     made = reading.value(module, record.item_for(item_of(module, with_data=False)), "")
     reading.check(type(module).__name__, strict)
     return made
+
+
+def _foreign(record: Any) -> tuple[Tensors, str] | None:
+    """The tensors and the layout of a record that was imported; None for one of our own."""
+    tensors = getattr(record, "tensors", None)
+    if tensors is not None:
+        return tensors, record.layout
+    layout = layout_of(record.item) if record.is_described else None
+    return None if layout is None else (unmarked(record.item), layout)
 
 
 class _Reading:
@@ -238,6 +256,8 @@ class _Reading:
 
 
 def _loaded(leaf: Any, item: ParamItem) -> Any:
+    if isinstance(item.data, Deferred):
+        return leaf.loaded(item.data.read(), ParamId(item.id))
     if isinstance(item.data, QuantizedTensor):
         if isinstance(leaf, State):
             return leaf.loaded(item.data.dequantize().to_data(), ParamId(item.id))
@@ -248,6 +268,8 @@ def _loaded(leaf: Any, item: ParamItem) -> Any:
 def _equal(one: Any, other: Any) -> bool:
     if one is other:
         return True
+    if isinstance(one, Deferred) or isinstance(other, Deferred):
+        return _equal(read(one), read(other))
     if isinstance(one, TensorData) and isinstance(other, TensorData):
         return one.dtype == other.dtype and one.as_bytes() == other.as_bytes()
     if isinstance(one, QuantizedTensor) and isinstance(other, QuantizedTensor):

@@ -53,7 +53,7 @@ class PositionalEncoding(Module):
 
 
 def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device) -> Tensor[Any]:
-    """The waves (length, d_model): `sin(p / T^(2i/d))` and `cos(p / T^(2i/d))` for position p and pair i, interleaved."""
+    """The waves (length, d_model): sine and cosine of `p / T^(2i/d)` for position p and pair i, in turn."""
     faults = _faults(length, d_model, max_timescale, "length")
     if faults:
         raise ArgumentError(f"generate_sinusoids: {'; '.join(faults)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from burn.errors import ArgumentError, ShapeError
 from burn.ops import creation, indexing
 from burn.ops.declare import composite, primitive
-from burn.ops.dispatch import filling, promoted
+from burn.ops.dispatch import filling, promoted, remembered
 from burn.ops.movement import whole
 from burn.ops.op import Op
 from burn.shape import Shape, as_ints, axis
@@ -235,22 +236,46 @@ def narrow(x: Tensor[B], dim: int, start: int, length: int) -> Tensor[B]:
     return indexing.slice(x, indexing.one_range(x.shape, dim, (start, length, 1)))
 
 
-def _cut(x: Any, sizes: Sequence[int], dim: int) -> list[Any]:
-    starts = np.cumsum([0, *sizes]).tolist()
-    return [narrow(x, dim, start, size) for start, size in zip(starts, sizes)]
+def _filling(operation: str, x: Any, sizes: Any, dim: Any) -> tuple[tuple[int, ...], int]:
+    """Sizes that fill a dim, and which one."""
+    found, place = as_ints(operation, "sizes", sizes), axis(operation, dim, len(x.shape))
+    if any(size < 0 for size in found) or sum(found) != x.shape[place]:
+        raise ShapeError(
+            f"{operation}: {list(found)} must be sizes of 0 or more that add up to {x.shape[place]}, "
+            f"the size of dim {place} of {tuple(x.shape)}"
+        )
+    return found, place
+
+
+def _cut_rule(op: Op, x: Any, sizes: Any, dim: Any) -> Any:
+    found, place = _filling(op.name, x, sizes, dim)
+    return [x.shape.with_dim(place, size) for size in found], [x.dtype] * len(found), (found, place)
+
+
+def _rejoined(g: Any, x_shape: Any, sizes: Any, dim: int) -> Any:
+    """The gradients of the parts side by side, zeros for parts that nobody used."""
+    like = next(each for each in g if each is not None)
+
+    def blank(size: int) -> Any:
+        return creation.full(0.0, x_shape.with_dim(dim, size), like.dtype, device=like.device)  # type: ignore[call-arg]
+
+    return cat([blank(size) if each is None else each for each, size in zip(g, sizes, strict=True)], dim)
+
+
+# One operation for all parts: its gradient is one join, where that of many slices would be a sum of as many tensors.
+@composite(rule=remembered(_cut_rule), vjp=dict(x=_rejoined), bound="compute", outputs=2)
+def cut(x: Tensor[B], sizes: Any, dim: int = 0) -> tuple[Tensor[B], ...]:
+    """Cut a dim into parts of the given sizes, which must fill it."""
+    starts = accumulate(sizes, initial=0)
+    return tuple(
+        indexing.slice(x, indexing.one_range(x.shape, dim, (start, size, 1))) for start, size in zip(starts, sizes)
+    )
 
 
 @composite()
 def split_with_sizes(x: Tensor[B], split_sizes: Any, dim: int = 0) -> list[Tensor[B]]:
     """Cut a dim into parts of the given sizes, which must fill it."""
-    sizes = as_ints("split_with_sizes", "split_sizes", split_sizes)
-    dim = axis("split_with_sizes", dim, len(x.shape))
-    if any(size < 0 for size in sizes) or sum(sizes) != x.shape[dim]:
-        raise ShapeError(
-            f"split_with_sizes: {list(sizes)} must be sizes of 0 or more that add up to {x.shape[dim]}, "
-            f"the size of dim {dim} of {tuple(x.shape)}"
-        )
-    return _cut(x, sizes, dim)
+    return list(cut(x, *_filling("split_with_sizes", x, split_sizes, dim)))
 
 
 @composite()
@@ -261,7 +286,7 @@ def split(x: Tensor[B], split_size: int, dim: int = 0) -> list[Tensor[B]]:
     if split_size < 0 or (split_size == 0 and size):
         raise ArgumentError(f"split: split_size must be 1 or more, got {split_size}")
     starts = builtins.range(0, size, split_size) if size else [0]
-    return [narrow(x, dim, start, min(split_size, size - start)) for start in starts]
+    return list(cut(x, [min(split_size, size - start) for start in starts], dim))
 
 
 @composite()

@@ -1,4 +1,8 @@
-"""Quantisation: floats as small integers times a scale, and back."""
+"""Quantisation: floats as small integers times a scale, and back.
+
+Integers, scales and zero points are operands of their own, never one packed value, so that a row that computes
+with integers takes the same tensors as these.
+"""
 
 from __future__ import annotations
 
@@ -93,3 +97,35 @@ def dequantize(x: Tensor[B], scale: Tensor[Any], zero: Tensor[Any] | None = None
     if zero is not None:
         steps = steps - zero.cast(scale.dtype)
     return cast_to(steps * scale, dtype)
+
+
+def _fake_rule(op: Op, x: Any, scale: Any, zero: Any, low: Any, high: Any) -> Any:
+    _, _, (first, last, _) = _quantize_rule(op, x, scale, zero, low, high, "i32")
+    return x.shape, x.dtype, (first, last)
+
+
+def _fake(x: Any, scale: Any, zero: Any, low: int, high: int) -> Any:
+    wide = x.astype(scale.dtype) if x.dtype != np.float64 else x
+    shift = 0 if zero is None else zero.astype(wide.dtype)
+    return ((np.clip(np.rint(wide / scale) + shift, low, high) - shift) * scale).astype(x.dtype)
+
+
+def _steps(x: Any, scale: Any, zero: Any) -> Any:
+    steps = (widened(x) / scale).round()
+    return steps if zero is None else steps + zero.cast(steps.dtype)
+
+
+def _straight_through(g: Any, x: Any, scale: Any, zero: Any, low: int, high: int) -> Any:
+    steps = _steps(x, scale, zero)
+    return g.mask_fill((steps < float(low)) | (steps > float(high)), 0.0)
+
+
+@composite(rule=_fake_rule, reference=_fake, vjp=dict(x=_straight_through))
+def fake_quantize(
+    x: Tensor[B], scale: Tensor[Any], zero: Tensor[Any] | None = None, low: int = -127, high: int = 127
+) -> Tensor[B]:
+    """Compute what `dequantize` makes of `quantize`. The gradient passes as if nothing was rounded, 0 where cut off."""
+    steps = _steps(x, scale, zero).clamp(float(low), float(high))
+    if zero is not None:
+        steps = steps - zero.cast(steps.dtype)
+    return cast_to(steps * scale, x.dtype)

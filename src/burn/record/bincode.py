@@ -24,6 +24,7 @@ from burn.record.items import (
     Some,
     Variant,
 )
+from burn.record.layouts import layout_of
 from burn.record.matching import Matched, join
 from burn.record.metadata import FIELDS, Metadata, origin, release
 from burn.record.record import Record
@@ -46,6 +47,11 @@ QUANTIZED = "a quantised tensor: Bin holds none, use NamedMpkFileRecorder"
 
 def encode(item: Item, metadata: Metadata, settings: Settings | None) -> Iterator[Piece]:
     """A whole record, in pieces."""
+    if layout_of(item) is not None:
+        raise RecordError(
+            "these are weights under foreign names, and Bin holds no names: fit them to a module first with "
+            "record.for_module(model)"
+        )
     yield b"".join(map(_text, metadata))
     yield from _item(item, settings)
 

@@ -1,7 +1,7 @@
 """Quantised tensors in records: small integers packed into words, the scales behind them, and the scheme.
 
-Four 8-bit values fill a 32-bit word, zeros fill the last word, and one f32 for each scale follows. Values
-of 4 and 2 bits are written in 8. A scheme of the kind `QInt8` over a whole tensor is written as 0.18
+Values of 8, 4 or 2 bits fill 32-bit words from the lowest bits up, zeros fill the last word, and one f32 for
+each scale follows. A scheme of the kind `QInt8` over a whole tensor is written as 0.18
 does, the others as 0.19 does, and `Channel`, which the Rust framework does not have, in the same way.
 
 Affine schemes have one i32 for each zero point between the values and the scales, as 0.17 wrote them; later
@@ -24,16 +24,16 @@ from burn.shape import Shape
 from burn.tensor import Tensor, TensorData
 from burn.tensor.quantization import QuantizationMode, QuantizationScheme, QuantizationType, QuantizedTensor
 
+Array = np.ndarray[Any, Any]
 WORD = 4
 
 
 def pack(tensor: QuantizedTensor) -> QuantizedItem:
     """A quantised tensor as files hold it."""
-    values = tensor.values.to_data().numpy().reshape(-1).view(np.uint8)
+    values = _pressed(tensor.values.to_data().numpy().reshape(-1), tensor.scheme.value.bits)
     scales = tensor.scale.to_data().convert(f32).numpy().reshape(-1).astype("<f4").view(np.uint8)
-    padding = np.zeros(-values.size % WORD, np.uint8)
     zeros = np.zeros(0, "<i4") if tensor.zero is None else tensor.zero.to_data().numpy().reshape(-1).astype("<i4")
-    together = np.concatenate([values, padding, zeros.view(np.uint8), scales])
+    together = np.concatenate([values, zeros.view(np.uint8), scales])
     return QuantizedItem(TensorData.adopt(together), tuple(tensor.shape), _written(tensor.scheme))
 
 
@@ -58,12 +58,12 @@ def unpack(item: QuantizedItem) -> QuantizedTensor | QuantizedItem:
     shape = Shape(check_shape(item.shape))
     sizes = _scale_shape(scheme, shape)
     count, held, words = math.prod(shape), item.bytes.num_elements(), WORD * math.prod(sizes)
-    start = count + -count % WORD
+    start = WORD * math.ceil(count * scheme.value.bits / 32)
     end = start + words * scheme.is_affine
     if held != end + words:
         raise RecordError(f"a quantised tensor of shape {list(shape)} cannot have {held:,} bytes")
     raw = item.bytes.numpy()
-    values = _tensor(raw[:count].view(np.int8).reshape(shape), i8)
+    values = _tensor(_spread(raw[:start], scheme.value.bits)[:count].reshape(shape), i8)
     scale = _tensor(raw[end:].copy().view("<f4").astype(np.float32).reshape(sizes), f32)
     zero = None
     if scheme.is_affine:
@@ -72,6 +72,28 @@ def unpack(item: QuantizedItem) -> QuantizedTensor | QuantizedItem:
             raise RecordError(f"a quantised tensor whose zero points are no {scheme.value.name}")
         zero = _tensor(zeros.astype(np.int8).reshape(sizes), i8)
     return QuantizedTensor(values, scale, scheme, f32, zero)
+
+
+def _pressed(values: Array, bits: int) -> Array:
+    """Integers as bytes that fill words, several in a byte where they are small."""
+    in_byte = 8 // bits
+    padded = np.concatenate([values, np.zeros(-values.size % (WORD * in_byte), np.int8)]).view(np.uint8)
+    together = np.zeros(padded.size // in_byte, np.uint8)
+    for place in range(in_byte):
+        together |= (padded[place::in_byte] & ((1 << bits) - 1)) << (bits * place)
+    return together
+
+
+def _spread(data: Array, bits: int) -> Array:
+    """The integers in bytes; a view where each has its own byte."""
+    if bits == 8:
+        return data.view(np.int8)
+    in_byte = 8 // bits
+    values = np.empty(data.size * in_byte, np.int8)
+    for place in range(in_byte):
+        shifted = (data << (8 - bits * (place + 1))).view(np.int8)  # to the top, so that the sign comes down with it
+        values[place::in_byte] = shifted >> (8 - bits)
+    return values
 
 
 def _tensor(array: Any, dtype: DType) -> Tensor[Any]:

@@ -59,14 +59,18 @@ def encode(item: Item, metadata: Metadata | None, settings: Settings | None) -> 
 def decode(source: Source, settings: Settings | None) -> Record:
     """The record of a source."""
     try:
-        header, start = _header(source)
-        texts = _texts(header.pop("__metadata__", {}))
-        _check_places(header, source.size - start)
-        entries = [_entry(source, start, name, each, texts[0], settings) for name, each in header.items()]
-        entries += [flat.Entry(path, None, value) for path, value in texts[1].items()]
-        return Record(flat.nest(entries))
+        return Record(flat.nest(read_entries(source, settings)))
     except RecordError as error:
         raise RecordError(f"damaged or no safetensors file: {error}") from None
+
+
+def read_entries(source: Source, settings: Settings | None) -> list[flat.Entry]:
+    """The tensors of a source, then its plain values."""
+    header, start = _header(source)
+    texts = _texts(header.pop("__metadata__", {}))
+    _check_places(header, source.size - start)
+    entries = [_entry(source, start, name, each, texts[0], settings) for name, each in header.items()]
+    return entries + [flat.Entry(path, None, value) for path, value in texts[1].items()]
 
 
 def _header(source: Source) -> tuple[dict[str, Any], int]:

@@ -405,6 +405,19 @@ refused("narrow", random(2, 5), 1, 3, 3, error=ShapeError, match="start=3, lengt
 refused("narrow", random(2, 5), 1, -1, 1, error=ShapeError, match="reach outside dim 1")
 
 
+@samples("cut", oracle=lambda x, sizes, dim=0: torch.split_with_sizes(x, list(sizes), dim))
+def _cut() -> Iterator[Sample]:
+    for x in _sources(5, 3):
+        yield call(x, (2, 3), 0)
+    yield call(random(2, 5), (0, 4, 1), -1)
+    yield call(random(3, 4), (4,), 1)
+    yield call(random(0, 2), (0,))
+
+
+refused("cut", random(5), (2, 2), error=ShapeError, match=r"\[2, 2\] must be sizes .* add up to 5")
+refused("cut", random(5), (6, -1), error=ShapeError, match="0 or more")
+
+
 @samples("split_with_sizes", oracle=lambda x, sizes, dim=0: torch.split_with_sizes(x, list(sizes), dim))
 def _split_with_sizes() -> Iterator[Sample]:
     for x in _sources(5, 3):

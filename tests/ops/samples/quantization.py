@@ -50,6 +50,25 @@ def _dequantized() -> Iterator[Sample]:
     yield call(integers(3, 4, dtype=np.int32), random(1), dtype="f32", grad=False, half=False)
 
 
+def _fake_quantize(x: Any, scale: Any, zero: Any = None, low: int = -127, high: int = 127) -> Any:
+    shift = 0 if zero is None else zero.to(scale.dtype)
+    return ((torch.clamp(torch.round(x / scale) + shift, low, high) - shift) * scale).to(x.dtype)
+
+
+@samples("fake_quantize", oracle=_fake_quantize)
+def _faked() -> Iterator[Sample]:
+    # The straight-through gradient is not that of the values; tests/quantization compares it with PyTorch's own.
+    step = np.array([0.03125])
+    yield call(random(3, 4), step, grad=False)
+    yield call(random(4, 3).T, np.array([0.0625]), integers(1), -128, 127, grad=False)
+    yield call(random(2, 3, 4), np.array([[0.25], [0.5], [0.375]]), grad=False)
+    yield call(random(), np.array(0.5), grad=False)
+    yield call(random(0, 3), step, grad=False)
+    yield call(random(9, 2)[::2, ::-1], step, low=-7, high=7, grad=False)
+    yield call(random(3, 4), step, integers(4, low=100, high=130), 0, 255, grad=False)
+    yield call(np.array([0.5, 1.5, 2.5, -0.5, -1.5, 300.0, -300.0]), np.array([1.0]), grad=False)
+
+
 refused("quantize", integers(3), random(1), error=DTypeError, match="needs a float tensor, got i64")
 refused("quantize", random(3), integers(1), error=DTypeError, match="scale must be a float tensor")
 refused("quantize", random(3), random(1), random(1), error=DTypeError, match="zero must be an int tensor")
@@ -61,3 +80,6 @@ refused(
 refused("quantize", random(3), random(1), dtype="f32", error=DTypeError, match="dtype must be an integer dtype")
 refused("dequantize", random(3), random(1), error=DTypeError, match="needs an int tensor, got f32")
 refused("dequantize", integers(3), random(1), None, "i8", error=DTypeError, match="dtype must be a float dtype")
+refused("fake_quantize", integers(3), random(1), error=DTypeError, match="needs a float tensor, got i64")
+refused("fake_quantize", random(3), random(4), error=ShapeError, match="do not broadcast")
+refused("fake_quantize", random(3), random(1), None, 3, -3, error=ArgumentError, match="the range from 3 to -3")

@@ -80,7 +80,7 @@ class Gru(Module):
         self._hidden_activation: Module = config.hidden_activation.init(device).value
 
     def forward(self, input: Tensor[Any], state: Tensor[Any] | None = None) -> Tensor[Any]:
-        """All hidden states: (batch, length, d_input), and (batch, d_hidden) to begin with, to (batch, length, d_hidden)."""
+        """All hidden states: (batch, length, d_input) to (batch, length, d_hidden), beginning with `state`."""
         return self.run(input, state)[0]
 
     def run(

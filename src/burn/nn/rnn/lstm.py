@@ -1,7 +1,7 @@
 """The LSTM: a memory cell that gates fill, empty and read.
 
-    i, f, o = sigmoid(gates of x and h)      g = tanh(cell gate of x and h)
-    c = f * c + i * g                        h = o * tanh(c)
+i, f, o = sigmoid(gates of x and h)      g = tanh(cell gate of x and h)
+c = f * c + i * g                        h = o * tanh(c)
 """
 
 from __future__ import annotations
@@ -138,9 +138,13 @@ class BiLstm(Bidirectional[Lstm]):
     def _run(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
         cells = self._halves(input, None if state is None else state.cell)
         hiddens = self._halves(input, None if state is None else state.hidden)
+        states = [
+            None if cell is None or hidden is None else LstmState(cell, hidden)
+            for cell, hidden in zip(cells, hiddens, strict=True)
+        ]
         results = [
-            layer.run(input, None if cell is None or hidden is None else LstmState(cell, hidden), self._batch_first, back)
-            for layer, cell, hidden, back in zip(self.directions, cells, hiddens, (False, True), strict=True)
+            layer.run(input, start, self._batch_first, back)
+            for layer, start, back in zip(self.directions, states, (False, True), strict=True)
         ]
         return Tensor.cat([output for output, _ in results], 2), LstmState.stack([last for _, last in results])
 

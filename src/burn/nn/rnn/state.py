@@ -1,4 +1,4 @@
-"""What a recurrent layer carries from one step to the next. States are trees, so captured functions take and give them."""
+"""What a recurrent layer carries from one step to the next. States are trees: captured functions take and give them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LstmState:
     @property
     def device(self) -> Device:
         """The device of both memories."""
-        return self.cell.device
+        return self.cell.device  # type: ignore[no-any-return]
 
     def unpack(self) -> tuple[Tensor[Any], Tensor[Any]]:
         """The cell and the hidden memory."""

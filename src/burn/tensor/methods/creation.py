@@ -10,7 +10,7 @@ from burn.device import Device, current_device
 from burn.dtype import Kind, from_numpy
 from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError, DTypeError
-from burn.ops import creation
+from burn.ops import creation, dispatch
 from burn.shape import Shape
 from burn.tensor.data import TensorData
 
@@ -41,12 +41,12 @@ def tensor(data: Any, *, device: Any = None, dtype: Any = None) -> Tensor[Any]:
 
     Python numbers take the device's own float or int dtype; arrays keep theirs, unless `dtype` is given.
     """
-    from burn.tensor.tensor import Tensor
-
     device = current_device() if device is None else device
     if data.__class__ is np.ndarray and dtype is None and data.dtype.isnative:
         found = from_numpy(data.dtype)
-        return Tensor(device.from_host(np.array(data, order="C")), device, found, Shape(data.shape))
+        return dispatch.Tensor(device.from_host(np.array(data, order="C")), device, found, Shape(data.shape))
+    from burn.tensor.tensor import Tensor
+
     if isinstance(data, Tensor):
         return data.to(device) if dtype is None else data.to(device).cast(dtype)
     known = isinstance(data, TensorData | np.ndarray | np.generic) or hasattr(data, "__array__")

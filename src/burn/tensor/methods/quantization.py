@@ -23,7 +23,7 @@ class QuantizationMethods:
     def quantize(  # type: ignore[misc]
         self: Tensor[B], scheme: QuantizationScheme, qparams: QuantizationParameters
     ) -> QuantizedTensor:
-        """Keep this tensor as integers, in steps of the given scale."""
+        """Keep this tensor as integers, in steps of the given scale (and around a zero point, in affine mode)."""
         from burn.tensor.quantization import quantize
 
         return quantize(self, scheme, qparams)
@@ -31,7 +31,7 @@ class QuantizationMethods:
     def quantize_dynamic(  # type: ignore[misc]
         self: Tensor[B], scheme: QuantizationScheme, calibration: Calibration | None = None
     ) -> QuantizedTensor:
-        """Keep this tensor as integers that cover its own range, from the smallest to the largest element."""
+        """Keep this tensor as integers that cover its own range: all of it, if no other calibration is given."""
         from burn.tensor.quantization import Calibration, quantize_dynamic
 
         return quantize_dynamic(self, scheme, Calibration.MinMax if calibration is None else calibration)

@@ -50,8 +50,10 @@ DEVICES = {
     "cpu-unfused": Engine("cpu-unfused", "burn", ("llvmlite",), "Cpu(fusion=False)"),
     "cpu": Engine("cpu", "burn", ("llvmlite",), "Cpu()"),
     "cpu-captured": Engine("cpu-captured", "captured", ("llvmlite",), "Cpu()"),
+    "cpu-modules": Engine("cpu-modules", "modules", ("llvmlite",), "Cpu()"),
 }
-"""Our devices; `cpu-captured` is the same work under `burn.compile`, and comes along with `cpu`."""
+"""Our devices. `cpu-captured` is the same work under `burn.compile`, `cpu-modules` the same written with modules and
+optimizers, captured too; both come along with `cpu`."""
 
 PEERS = {
     "torch": Engine("torch", "torch", ("torch",)),
@@ -71,11 +73,12 @@ DEFAULT_PEERS = tuple(PEERS)
 
 
 def chosen_devices(names: list[str]) -> list[Engine]:
-    """Our devices by name. The captured form of a device follows it."""
+    """Our devices by name. The captured forms of a device follow it."""
     found = _chosen("devices", names, DEVICES)
-    plain = [each for each in found if each.name != "cpu-captured"]
-    captured = any(each.name in ("cpu", "cpu-captured") for each in found)
-    engines = plain + ([DEVICES["cpu-captured"]] if captured else [])
+    followers = [DEVICES["cpu-captured"], DEVICES["cpu-modules"]]
+    plain = [each for each in found if each not in followers]
+    captured = any(each.name == "cpu" or each in followers for each in found)
+    engines = plain + (followers if captured else [])
     return sorted(engines, key=lambda each: not each.name.startswith("cpu"))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from burn.tools.benchmark.benchmark import Array, Benchmark, Setting, Target, Work, finished
 from burn.tools.benchmark.expression import compiler, usable_tinygrad
-from burn.tools.benchmark.suite import networks
+from burn.tools.benchmark.suite import modules, networks
 from burn.tools.benchmark.suite.functions import (
     BurnFunctions,
     JaxFunctions,
@@ -61,7 +61,7 @@ def mlp_train(batch: int = 64) -> Benchmark:
     return Benchmark(
         "mlp_train",
         f"784-512-10 batch {batch}",
-        {**_builders(task), "numpy": lambda setting: _numpy_step(task())},
+        {**_builders(task, modules.mlp), "numpy": lambda setting: _numpy_step(task())},
         lambda setting: [_losses(_numpy_stepper(task(), np.float64))],
         "forward, backward and Adam",
         tolerance=1e-4,
@@ -69,6 +69,7 @@ def mlp_train(batch: int = 64) -> Benchmark:
             Target("cpu-captured", ("torch",), 4.0, 4.8),
             Target("cpu-captured", ("torch-fused-adam", "torch-compile", "jax"), 1.8, 2.2),
             Target("cpu", ("torch",), 1.5, 2.5),
+            Target("cpu-modules", ("cpu-captured",), 0.95),
         ),
     )
 
@@ -84,13 +85,14 @@ def cnn_train(batch: int = 64) -> Benchmark:
     return Benchmark(
         "cnn_train",
         f"guide batch {batch}",
-        _builders(task),
+        _builders(task, modules.guide_cnn),
         reference,
         "forward, backward and Adam; the check runs without dropout",
         tolerance=1e-4,
         targets=(
             Target("cpu-captured", ("torch",), 3.0, 3.5),
             Target("cpu-captured", ("jax",), 3.0, 3.5),
+            Target("cpu-modules", ("cpu-captured",), 0.95),
         ),
     )
 
@@ -99,13 +101,14 @@ Step = Callable[[], Any]
 """One training step; gives the loss, not yet read."""
 
 
-def _builders(task: Callable[[], Task]) -> dict[str, Any]:
+def _builders(task: Callable[[], Task], model: Callable[[Any, bool], Any]) -> dict[str, Any]:
     def of_torch(mode: str) -> Callable[[Setting], Work]:
         return lambda setting: _checked(task(), lambda one, network: _torch_stepper(one, network, mode))
 
     return {
         "burn": lambda setting: _ours(setting, task(), None),
         "captured": lambda setting: _ours(setting, task(), compiler()),
+        "modules": modules.builder(task, model, RATE, EPSILON, CHECKED_STEPS),
         "torch": of_torch("adam"),
         "torch-fused-adam": of_torch("fused"),
         "torch-compile": of_torch("compile"),
@@ -129,13 +132,11 @@ def _checked(task: Task, stepper: Callable[[Task, Network], Step]) -> Work:
 
 def adam(parameters: list[Any], gradients: list[Any], first: list[Any], second: list[Any], time: Any) -> Any:
     """Adam's update of tensors of ours: new parameters, first and second moments."""
-    scale, squared_scale = 1 - DECAY**time, 1 - SQUARED_DECAY**time
+    spread = (1 - SQUARED_DECAY**time) ** 0.5
+    rate, epsilon = RATE * spread / (1 - DECAY**time), EPSILON * spread
     first = [m * DECAY + g * (1 - DECAY) for m, g in zip(first, gradients, strict=True)]
     second = [v * SQUARED_DECAY + g * g * (1 - SQUARED_DECAY) for v, g in zip(second, gradients, strict=True)]
-    updated = [
-        p - (m / scale) * RATE / ((v / squared_scale).sqrt() + EPSILON)
-        for p, m, v in zip(parameters, first, second, strict=True)
-    ]
+    updated = [p - m * rate / (v.sqrt() + epsilon) for p, m, v in zip(parameters, first, second, strict=True)]
     return updated, first, second
 
 
