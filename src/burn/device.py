@@ -193,6 +193,9 @@ class Device(metaclass=_Metaclass):
     def sync(self) -> None:
         """Wait until everything asked of this device is done."""
 
+    def mark(self) -> None:
+        """Say that a step ends here. A device that runs later begins with it when the next operation arrives."""
+
     # Kernels
 
     def resolve(self, op: Op) -> Kernel | None:

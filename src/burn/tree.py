@@ -7,6 +7,15 @@ and dataclasses are trees by themselves; another class says how with two methods
     def __tree__(self): return (children, token)             # token: hashable, what is not a leaf
     @classmethod
     def __untree__(cls, token, children): ...                # the inverse
+
+Further abilities of a class, all optional:
+
+- `__tree_update__(self, token, children)` puts new contents into the same object. Such *mutable*
+  nodes (a running mean, an optimizer) have an identity: found twice in a tree, one is one in its copy too.
+- `__flat__(self)` gives leaves and structure from a cache, or None where there is none at the moment.
+- A tensor class with `__untree__` and `__tree_token__` is a leaf with a token, such as a parameter with its
+  id. Taken apart it is itself the leaf; put together, a plain tensor becomes one, and the same tensor
+  at two places with the same token becomes the same object.
 """
 
 from __future__ import annotations
@@ -31,10 +40,12 @@ class Structure(NamedTuple):
     kind: Any
     token: Any
     children: tuple[Any, ...]
+    leaves: int
+    mutables: int
 
     def leaf_count(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is LEAF else sum(child.leaf_count() for child in self.children)
+        return self.leaves
 
 
 class _Mark:
@@ -47,35 +58,163 @@ class _Mark:
 
 LEAF = _Mark("leaf")
 STATIC = _Mark("static")
+KNOWN = _Mark("known")
+"""The kind of a mutable node that stands elsewhere: its token is the number under which it was met."""
+
+A_LEAF = Structure(LEAF, None, (), 1, 0)
 
 
 def flatten(value: Any) -> tuple[list[Any], Structure]:
     """The leaves of a tree in order, and its structure."""
-    leaves: list[Any] = []
-    return leaves, _flatten(value, leaves)
+    walk = Walk()
+    structure = walk.take(value)
+    return walk.leaves, structure
 
 
-def _flatten(value: Any, leaves: list[Any]) -> Structure:
-    kind = type(value)
-    if kind is float or getattr(kind, "__tree_leaf__", False):
-        leaves.append(value)
-        return _LEAF
+def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
+    """The tree of a structure and as many leaves as it has."""
+    return Assembly().make(structure, leaves)
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same tree with `function` applied to each leaf; a leaf at several places is mapped once."""
+    leaves, structure = flatten(value)
+    mapped: dict[int, Any] = {}
+    for leaf in leaves:
+        if id(leaf) not in mapped:
+            mapped[id(leaf)] = function(leaf)
+    return unflatten(structure, [mapped[id(leaf)] for leaf in leaves])
+
+
+# Taking apart
+
+
+class Walk:
+    """Trees being taken apart one after the other into one list of leaves.
+
+    `mutables` are the mutable nodes met so far. With `apart` their contents stay out: they are `KNOWN`
+    wherever they stand, and `contents` takes each of them apart for itself.
+    """
+
+    __slots__ = ("apart", "leaves", "mutables", "numbers")
+
+    def __init__(self, mutables: Sequence[Any] = (), apart: bool = False, leaves: list[Any] | None = None) -> None:
+        self.leaves: list[Any] = [] if leaves is None else leaves
+        self.mutables: list[Any] = list(mutables)
+        self.numbers: dict[int, int] = {id(each): number for number, each in enumerate(self.mutables)}
+        self.apart = apart
+
+    def take(self, value: Any) -> Structure:
+        """The structure of `value`; its leaves are added to the others."""
+        kind = value.__class__
+        way = _WAYS.get(kind)
+        if way is None:
+            way = _WAYS[kind] = _way_of(kind)
+        return way(self, value)
+
+    def contents(self, mutable: Any) -> Structure:
+        """The structure of what a mutable node holds."""
+        children, token = mutable.__tree__()
+        return _node(self, mutable.__class__, token, children)
+
+
+Way = Callable[[Walk, Any], Structure]
+
+
+def _node(walk: Walk, kind: Any, token: Any, children: Sequence[Any], itself: int = 0) -> Structure:
+    parts = tuple([walk.take(each) for each in children])
+    leaves = 0
+    for part in parts:
+        leaves += part[3]
+        itself += part[4]
+    return Structure(kind, token, parts, leaves, itself)
+
+
+def _leaf(walk: Walk, value: Any) -> Structure:
+    walk.leaves.append(value)
+    return A_LEAF
+
+
+def _leaf_with_token(walk: Walk, value: Any) -> Structure:
+    walk.leaves.append(value)
+    return Structure(value.__class__, value.__tree_token__, _ONE_LEAF, 1, 0)
+
+
+_ONE_LEAF = (A_LEAF,)
+
+
+def _sequence(walk: Walk, value: Any) -> Structure:
+    return _node(walk, value.__class__, len(value), value)
+
+
+def _dict(walk: Walk, value: Any) -> Structure:
+    return _node(walk, dict, tuple(value), tuple(value.values()))
+
+
+def _own(walk: Walk, value: Any) -> Structure:
+    children, token = value.__tree__()
+    return _node(walk, value.__class__, token, children)
+
+
+def _cached(walk: Walk, value: Any) -> Structure:
+    flat = value.__flat__()
+    if flat is None or flat[1].mutables:  # mutable nodes are numbered as this walk meets them
+        return _own(walk, value)
+    walk.leaves += flat[0]
+    structure: Structure = flat[1]
+    return structure
+
+
+def _mutable(walk: Walk, value: Any) -> Structure:
+    number = walk.numbers.get(id(value))
+    if number is None:
+        number = walk.numbers[id(value)] = len(walk.mutables)
+        walk.mutables.append(value)
+        if not walk.apart:
+            children, token = value.__tree__()
+            return _node(walk, value.__class__, token, children, 1)
+    return Structure(KNOWN, number, (), 0, 1)
+
+
+def _named_tuple(walk: Walk, value: Any) -> Structure:
+    return _node(walk, value.__class__, value._fields, value)
+
+
+def _static(walk: Walk, value: Any) -> Structure:
+    return Structure(STATIC, _hashable(value), (), 0, 0)
+
+
+def _fields_of(kind: Any) -> Way:
+    names = tuple(each.name for each in dataclasses.fields(kind))
+
+    def fields(walk: Walk, value: Any) -> Structure:
+        return _node(walk, kind, names, [getattr(value, name) for name in names])
+
+    return fields
+
+
+def _way_of(kind: Any) -> Way:
+    """How values of a class are taken apart; found once."""
+    if kind is float:
+        return _leaf
+    if getattr(kind, "__tree_leaf__", False):
+        return _leaf_with_token if hasattr(kind, "__untree__") else _leaf
     if kind is list or kind is tuple:
-        return Structure(kind, len(value), tuple([_flatten(each, leaves) for each in value]))
+        return _sequence
     if kind is dict:
-        return Structure(kind, tuple(value), tuple(_flatten(each, leaves) for each in value.values()))
+        return _dict
     if hasattr(kind, "__tree__"):
-        children, token = value.__tree__()
-        return Structure(kind, token, tuple(_flatten(each, leaves) for each in children))
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return Structure(kind, kind._fields, tuple(_flatten(each, leaves) for each in value))
+        if hasattr(kind, "__tree_update__"):
+            return _mutable
+        return _cached if hasattr(kind, "__flat__") else _own
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _named_tuple
     if dataclasses.is_dataclass(kind):
-        names = tuple(each.name for each in dataclasses.fields(kind))
-        return Structure(kind, names, tuple(_flatten(getattr(value, name), leaves) for name in names))
-    return Structure(STATIC, _hashable(value), ())
+        return _fields_of(kind)
+    return _static
 
 
-_LEAF = Structure(LEAF, None, ())
+_WAYS: dict[Any, Way] = {}
 
 
 class _ById:
@@ -101,36 +240,68 @@ def _hashable(value: Any) -> Any:
     return (type(value), value)
 
 
-def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
-    """The tree of a structure and as many leaves as it has."""
-    if structure.leaf_count() != len(leaves):
-        raise ValueError(f"unflatten: the structure has {structure.leaf_count()} leaves, {len(leaves)} were given")
-    iterator = iter(leaves)
-    return _unflatten(structure, iterator.__next__)
+# Putting together
 
 
-def _unflatten(structure: Structure, take: Callable[[], Any]) -> Any:
-    kind, token = structure.kind, structure.token
-    if kind is LEAF:
-        return take()
-    if kind is STATIC:
-        return token.value if isinstance(token, _ById) else token[1]
-    children = [_unflatten(child, take) for child in structure.children]
-    if kind is list or kind is tuple:
-        return kind(children)
-    if kind is dict:
-        return dict(zip(token, children, strict=True))
-    if hasattr(kind, "__untree__"):
-        return kind.__untree__(token, children)
-    if hasattr(kind, "_fields"):
-        return kind(*children)
-    made = object.__new__(kind)
-    for name, child in zip(token, children, strict=True):
-        object.__setattr__(made, name, child)
-    return made
+class Assembly:
+    """Trees being put together, with the mutable nodes that are there already by their numbers."""
 
+    __slots__ = ("mutables", "wrapped")
 
-def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
-    """The same tree with `function` applied to each leaf."""
-    leaves, structure = flatten(value)
-    return unflatten(structure, [function(leaf) for leaf in leaves])
+    def __init__(self, mutables: Sequence[Any] = ()) -> None:
+        self.mutables: list[Any] = list(mutables)
+        self.wrapped: dict[tuple[int, Any], tuple[Any, Any]] = {}  # tensors, and the leaves with tokens made of them
+
+    def make(self, structure: Structure, leaves: Sequence[Any]) -> Any:
+        """The tree of a structure and as many leaves as it has."""
+        self._count(structure, leaves)
+        return self._make(structure, iter(leaves).__next__)
+
+    def children(self, structure: Structure, leaves: Sequence[Any]) -> list[Any]:
+        """What stands below the topmost node."""
+        self._count(structure, leaves)
+        take = iter(leaves).__next__
+        return [self._make(child, take) for child in structure.children]
+
+    def _count(self, structure: Structure, leaves: Sequence[Any]) -> None:
+        if structure.leaves != len(leaves):
+            raise ValueError(f"unflatten: the structure has {structure.leaves} leaves, {len(leaves)} were given")
+
+    def _make(self, structure: Structure, take: Callable[[], Any]) -> Any:
+        kind, token = structure.kind, structure.token
+        if kind is LEAF:
+            return take()
+        if kind is STATIC:
+            return token.value if isinstance(token, _ById) else token[1]
+        if kind is KNOWN:
+            return self.mutables[token]
+        if getattr(kind, "__tree_leaf__", False):
+            return self._leaf_with_token(kind, token, take())
+        number = -1
+        if hasattr(kind, "__tree_update__"):
+            number = len(self.mutables)
+            self.mutables.append(None)
+        children = [self._make(child, take) for child in structure.children]
+        if kind is list or kind is tuple:
+            return kind(children)
+        if kind is dict:
+            return dict(zip(token, children, strict=True))
+        if hasattr(kind, "__untree__"):
+            made = kind.__untree__(token, children)
+            if number >= 0:
+                self.mutables[number] = made
+            return made
+        if hasattr(kind, "_fields"):
+            return kind(*children)
+        made = object.__new__(kind)
+        for name, child in zip(token, children, strict=True):
+            object.__setattr__(made, name, child)
+        return made
+
+    def _leaf_with_token(self, kind: Any, token: Any, leaf: Any) -> Any:
+        if leaf.__class__ is kind and leaf.__tree_token__ == token:
+            return leaf
+        found = self.wrapped.get((id(leaf), token))
+        if found is None:
+            found = self.wrapped[id(leaf), token] = (leaf, kind.__untree__(token, (leaf,)))
+        return found[1]

@@ -81,6 +81,28 @@ def test_a_view_keeps_the_memory_from_being_handed_out() -> None:
     assert memory.allocate(4096).address == address
 
 
+def test_an_array_gives_its_memory_back_when_its_last_view_is_gone() -> None:
+    memory = Memory()
+    array = memory.array((32, 33), np.dtype(np.float32), 32 * 33 * 4)
+    address = array.ctypes.data
+    assert address % ALIGNMENT == 0
+    assert array.shape == (32, 33)
+    view = array[3:5].T.reshape(-1)[::2]
+    rows = array.view()[1:]
+    rows[:] = 5
+    del array, view
+    gc.collect()
+    other = memory.array((32, 33), np.dtype(np.float32), 32 * 33 * 4)
+    assert other.ctypes.data != address
+    other[:] = 9
+    assert (rows == 5).all()
+    assert memory.use().live == 2 * size_class(32 * 33 * 4)
+    del rows
+    assert memory.array((1000,), np.dtype(np.float32), 32 * 33 * 4).ctypes.data == address
+    del other
+    assert memory.use().live == 0
+
+
 def test_live_cached_and_peak_bytes_are_counted() -> None:
     memory = Memory(limit=1 << 20)
     assert memory.use() == MemoryUse(0, 0, 0)

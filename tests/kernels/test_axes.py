@@ -291,3 +291,36 @@ def test_the_interpreter_refuses_indices_outside_a_buffer():
         b.store(out, i, b.load(x, i + 1))
     with pytest.raises(KernelError, match="load at index 5 of a buffer of 5 elements"):
         interpret(b.finish(), [np.zeros(5, np.float32), np.zeros(5, np.float32)], [5])
+
+
+@pytest.mark.parametrize("count", [1, 5, 8, 16, 20, 32, 33])
+def test_lanes_read_small_tables_at_any_place(count):
+    b = KernelBuilder()
+    places, out, total = b.buffer(i64), b.buffer(f32, write=True), b.buffer(f32, write=True)
+    table = b.table(f32, [each * 0.5 - 3.0 for each in range(count)])
+    size = b.size()
+    with b.lane(size) as j:
+        b.store(out, j, b.load(table, b.load(places, j)))
+    b.store(total, 0, b.reduce(size, "max", lambda j: b.load(table, b.load(places, j))))
+    chosen = np.random.default_rng(0).integers(0, count, 77)
+    got, greatest = run_everywhere(b.finish(), [chosen], [(77, f32), (1, f32)], [77])
+    np.testing.assert_array_equal(got, chosen * 0.5 - 3.0)
+    assert greatest[0] == got.max()
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, i32, u8, bool_], ids=str)
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 9])
+def test_lanes_store_neighbours_side_by_side(count, dtype):
+    b = KernelBuilder()
+    x, out = b.buffer(dtype), b.buffer(dtype, write=True)
+    size = b.size()
+    with b.lane(size) as j:
+        value = b.load(x, j)
+        for position in range(count):
+            kept = value if dtype is bool_ else value + b.const(dtype, position)
+            b.store(out, j * count + position, kept)
+    values = random(dtype, 83)
+    (got,) = run_everywhere(b.finish(), [values], [(83 * count, dtype)], [83])
+    added = np.zeros(count, dtype.numpy) if dtype is bool_ else np.arange(count).astype(dtype.numpy)
+    expected = np.repeat(values, count).reshape(83, count)
+    np.testing.assert_array_equal(got.reshape(83, count), expected if dtype is bool_ else expected + added)

@@ -144,3 +144,12 @@ def test_the_comparison_of_bits_sees_the_last_one():
     assert same_bits(x, x.copy())
     assert not same_bits(x, np.nextafter(x, np.float32(2)))
     assert not same_bits(np.zeros(1, np.float32), -np.zeros(1, np.float32))
+
+
+def test_erf_reaches_one_and_never_passes_it():
+    x = np.concatenate([np.linspace(3.5, 4.2, 20001), [5.0, 100.0, 3e38, np.inf]]).astype(np.float32)
+    for cpu in processors():
+        got = runner("erf", f32, cpu)(np.concatenate([x, -x]))
+        np.testing.assert_array_equal(got[: x.size], -got[x.size :])
+        assert got.max() == 1.0
+        assert (got[: x.size][x >= 3.92] == 1.0).all()

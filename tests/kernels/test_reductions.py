@@ -207,3 +207,25 @@ def test_unknown_reductions_are_refused():
     x = b.buffer(f32)
     with pytest.raises(KernelError, match="unknown reduction 'mean'; known are sum"):
         b.reduce(3, "mean", lambda i: b.load(x, i))
+
+
+@pytest.mark.parametrize("length", [1, 31, 33, 100])
+def test_a_reduction_may_keep_what_it_computes_for_a_later_pass(length):
+    b = KernelBuilder()
+    x, out = b.buffer(f32), b.buffer(f32, write=True)
+    kept = b.shared(f32, 128)
+    rows, columns = b.size(), b.size()
+    with b.grid(rows) as i:
+
+        def body(j):
+            square = b.load(x, i * columns + j) * b.load(x, i * columns + j)
+            b.store(kept, j, square)
+            return square
+
+        total = b.reduce(columns, "max", body)
+        with b.lane(columns) as j:
+            b.store(out, i * columns + j, b.load(kept, j) - total)
+    values = random(f32, 3 * length).reshape(3, length)
+    (got,) = run_everywhere(b.finish(), [values], [(3 * length, f32)], [3, length], last=3)
+    squares = values * values
+    np.testing.assert_array_equal(got.reshape(3, length), squares - squares.max(1, keepdims=True))

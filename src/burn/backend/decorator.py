@@ -38,3 +38,6 @@ class Decorator(Device, Generic[I]):
 
     def sync(self) -> None:
         self.below.sync()
+
+    def mark(self) -> None:
+        self.below.mark()

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from burn.backend.fusion import Fusion
-from burn.backend.fusion.handle import Lazy
-from burn.backend.fusion.stream import as_storages
-from burn.capture.leaves import described, fused_device, lazy_handle, places, plain_numbers
+from burn.capture.call import After, Call
+from burn.capture.checking import compare, expected
+from burn.capture.leaves import fused_device, places, unfit
 from burn.capture.recording import Capture, Recording
-from burn.capture.replay import compare_results, is_donated, made_result, run_time_numbers
+from burn.capture.replay import Replay, is_donated
 from burn.capture.surroundings import Surroundings
 from burn.errors import ArgumentError
 from burn.program import to_text
-from burn.scalar import Scalar
-from burn.tensor import Tensor
-from burn.tree import Structure, flatten, unflatten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST_CAPTURES = 64
+MOST_CURRENT = 4
+MOST_PLAIN = 1024
 
 
 class CaptureWarning(UserWarning):
@@ -55,46 +55,54 @@ class Compiled(Generic[F]):
         self.warned: set[str] = set()
         self.calls = 0
         self._surroundings = Surroundings(function)
+        self._current: deque[Replay] = deque()  # those that ran last
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        around = self._surroundings.read()
-        leaves, structure = flatten((args, kwargs))
-        given = len(leaves)
-        leaves += around.leaves
-        device = fused_device(leaves)
+        if self._current and not self.check and not Recording.active:
+            try:
+                latest = self._current.pop()
+            except IndexError:  # another thread took it
+                return self._called(args, kwargs)
+            leaves = latest.match(args, kwargs)
+            if leaves is not None:
+                result = latest.run(leaves)
+                self.calls += 1
+                self._current.append(latest)
+                return result
+            latest.capture.idle.append(latest)
+        return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that does not look like the one before."""
+        call = Call(self._surroundings, args, kwargs)
+        capture = self.ready.get(call.key)
+        if capture is not None and capture.device.stream.on_flush is None:
+            return self._replay(capture, call)
+        device = fused_device(call.leaves)
         if device is None:
-            self._notice(f"no argument lives on a fused device such as Cpu(): {places(leaves)}")
+            self._notice(f"no argument lives on a fused device such as Cpu(): {places(call.leaves)}")
             return self.function(*args, **kwargs)
-        key = (structure, around.structures, around.guards, described(leaves))
-        capture = self.ready.get(key)
-        if capture is not None:
-            return self._replay(capture, leaves, args, kwargs)
-        if key in self.plain:
+        if device.stream.on_flush is not None or call.key in self.plain:  # inside of another capture: part of that
             return self.function(*args, **kwargs)
-        return self._record(key, device, leaves, structure, given)
+        fault = unfit(call.leaves, device)
+        if fault:
+            self._give_up(call.key, fault)
+            return self.function(*args, **kwargs)
+        return self._record(device, call)
 
     # Recording
 
-    def _record(self, key: Any, device: Fusion[Any], leaves: list[Any], structure: Structure, count: int) -> Any:
-        recording = Recording(device)
-        numbers = 0
-        given = []
-        for leaf in leaves[:count]:
-            if isinstance(leaf, float):
-                given.append(Scalar(leaf, numbers, note_read=recording.note_read))
-                numbers += 1
-            else:
-                given.append(leaf)
-        args, kwargs = unflatten(structure, given)
-        with recording:
-            result = self.function(*args, **kwargs)
-            capture = recording.finish(result, leaves)
+    def _record(self, device: Fusion[Any], call: Call) -> Any:
+        recording = Recording(device, call)
+        after = recording.run(self.function)
+        capture = recording.capture(after)
+        key = after.key()
         if capture is None:
             self._give_up(key, recording.reason)
-            return plain_numbers(result)
+            return after.settle()
         earlier = self.recorded.pop(key, None)
         difference = None if earlier is None else earlier.same_as(capture)
         if earlier is None:
@@ -102,13 +110,14 @@ class Compiled(Generic[F]):
         elif difference is not None:
             self._give_up(key, difference)
         else:
-            free = tuple(is_donated(source, self.donate, structure) for source in capture.sources)
-            capture.donated = [source for source, given in zip(capture.sources, free, strict=True) if given]
-            capture.plan = capture.device.prepare(capture.program, free)
+            free = tuple(is_donated(source, self.donate, call.structure) for source in capture.sources)
+            capture.prepare(free)
             _remember(self.ready, key, capture)
-        return plain_numbers(result)
+        return after.settle()
 
     def _give_up(self, key: Any, reason: str) -> None:
+        if len(self.plain) >= MOST_PLAIN:
+            self.plain.clear()
         self.plain[key] = reason
         self._notice(reason)
 
@@ -121,45 +130,25 @@ class Compiled(Generic[F]):
 
     # Replaying
 
-    def _replay(self, capture: Capture, leaves: list[Any], args: Any, kwargs: Any) -> Any:
+    def _replay(self, capture: Capture, call: Call) -> Any:
+        with contextlib.suppress(KeyError):  # another thread may have dropped it meanwhile
+            self.ready.move_to_end(call.key)
+        check = self.check and (self.calls + 1) % self.check == 0
+        plain = expected(capture, call, self.function) if check else None
+        try:
+            replay: Replay = capture.idle.pop()
+        except IndexError:
+            replay = Replay(capture, call)
+        leaves = replay.match(call.args, call.kwargs)
+        if leaves is None:  # another thread changed the surroundings meanwhile
+            capture.idle.append(replay)
+            return self.function(*call.args, **call.kwargs)
+        result = replay.run(leaves)
         self.calls += 1
-        expected = None
-        if self.check and self.calls % self.check == 0:
-            expected = self._expected(capture, args, kwargs)
-        storages = [lazy_handle(leaves[source]).force() for source in capture.sources]
-        numbers = [leaf for leaf in leaves if leaf.__class__ is float]
-        outputs = capture.plan(storages, run_time_numbers(capture, numbers))
-        made = [
-            Lazy(value.shape, value.dtype, capture.device, storage, None, -1)
-            for value, storage in zip(
-                (capture.program.values[n] for n in capture.program.outputs),
-                as_storages(outputs, storages),
-                strict=True,
-            )
-        ]
-        result = unflatten(capture.results, [made_result(leaf, made, leaves, numbers) for leaf in capture.leaves])
-        self._take(capture, leaves)
-        if expected is not None:
-            compare_results(result, expected, self.function)
+        (self._current if len(self._current) < MOST_CURRENT and not self.check else capture.idle).append(replay)
+        if plain is not None:
+            compare(After(call, call.leaves, call.args, call.kwargs, result), plain, self.function)
         return result
-
-    def _expected(self, capture: Capture, args: Any, kwargs: Any) -> Any:
-        """What a plain call gives, with the random streams put back afterwards."""
-        generator = capture.device.generator()
-        state = generator.state()
-        expected = self.function(*args, **kwargs)
-        for leaf in flatten(expected)[0]:
-            if isinstance(leaf, Tensor):
-                lazy_handle(leaf).force()
-        generator.restore(state)
-        return expected
-
-    def _take(self, capture: Capture, leaves: list[Any]) -> None:
-        """Donated tensors are gone: their memory may hold the results now."""
-        for source in capture.donated:
-            handle = lazy_handle(leaves[source])
-            handle.storage, handle.stream = None, None
-            handle.error = ArgumentError("this tensor was donated to a captured call and is gone")
 
     def explain(self) -> str:
         """What was captured, and why other calls were not."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from burn.backend.autodiff.graph import Variable
+from burn.backend.autodiff import Autodiff
+from burn.backend.autodiff.graph import Leaf, Variable
 from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy
 from burn.device import Device
-from burn.scalar import Scalar
 from burn.tensor import Tensor
-from burn.tree import flatten, unflatten
 
 
 def fused_device(leaves: list[Any]) -> Fusion[Any] | None:
+    """The first fused device among the tensors' devices."""
     for leaf in leaves:
         if isinstance(leaf, Tensor):
             device: Device | None = leaf.device
@@ -25,46 +25,44 @@ def fused_device(leaves: list[Any]) -> Fusion[Any] | None:
 
 
 def places(leaves: list[Any]) -> str:
+    """The devices of the tensors, for a message."""
     devices = {repr(leaf.device) for leaf in leaves if isinstance(leaf, Tensor)}
     return ", ".join(sorted(devices)) or "there is no tensor among them"
 
 
-def described(leaves: list[Any]) -> tuple[Any, ...]:
-    """What a capture must know of its leaves: device, shape, dtype, whether tracked, and which are one tensor."""
-    found: list[Any] = []
-    seen: dict[int, int] = {}
-    for index, leaf in enumerate(leaves):
-        if leaf.__class__ is float:
-            found.append(float)
-            continue
+def unfit(leaves: list[Any], device: Fusion[Any]) -> str:
+    """Why a call with these leaves cannot be captured on `device`, or nothing."""
+    for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            found.append(type(leaf))
             continue
-        handle = leaf.handle
-        tracked = handle.__class__ is Variable and handle.node is not None
-        while handle.__class__ is Variable:
-            handle = handle.inner
-        found.append((leaf.device, leaf.shape, leaf.dtype, tracked, seen.setdefault(id(handle), index)))
-    return tuple(found)
-
-
-def _bottom(tensor: Tensor[Any]) -> Any:
-    """The handle below every `Autodiff`."""
-    handle = tensor.handle
-    while handle.__class__ is Variable:
-        handle = handle.inner
-    return handle
+        if fused_device([leaf]) is not device:
+            return f"a tensor lives on {leaf.device!r}, the others on {device!r}"
+        node = leaf.handle.node if isinstance(leaf.device, Autodiff) else None
+        if node is not None and (node.parents or not node.keep):
+            return "an argument carries a graph; pass it with .detach() or .inner()"
+    return ""
 
 
 def lazy_handle(tensor: Tensor[Any]) -> Lazy:
     """The fused handle below every `Autodiff`."""
-    handle = _bottom(tensor)
+    handle = tensor.handle
+    while handle.__class__ is Variable:
+        handle = handle.inner
     assert isinstance(handle, Lazy), f"{tensor.device!r} is not fused"
     return handle
 
 
-def plain_numbers(result: Any) -> Any:
-    leaves, structure = flatten(result)
-    if not any(isinstance(leaf, Scalar) for leaf in leaves):
-        return result
-    return unflatten(structure, [leaf.value if isinstance(leaf, Scalar) else leaf for leaf in leaves])
+def layers_above(device: Device) -> int:
+    """How many `Autodiff`s a device has."""
+    count = 0
+    while isinstance(device, Autodiff):
+        device, count = device.below, count + 1
+    return count
+
+
+def wrapped(handle: Lazy, device: Device, layers: int, tracked: bool) -> Tensor[Any]:
+    """A tensor of `device` around a fused handle, as a leaf of a new graph if `tracked`."""
+    top: Any = handle
+    for number in range(layers, 0, -1):
+        top = Variable(top, Leaf(None, ()) if tracked and number == 1 else None)
+    return Tensor(top, device, handle.dtype, handle.shape)

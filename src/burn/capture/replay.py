@@ -1,54 +1,292 @@
-"""Replaying: the numbers of this call, and results built as the recording saw them."""
+"""Replaying: a call that looks like one that was recorded runs its plan.
+
+A `Replay` is a capture together with memory of its plan and what it saw in the call before. Most of
+a call is usually what it was then (the weights of a model, the function's globals), and for that it
+checks identities and does nothing else. Nothing is kept alive for it: leaves are remembered weakly.
+"""
 
 from __future__ import annotations
 
+import weakref
+from itertools import compress
+from operator import call, is_not
 from typing import Any
 
-import numpy as np
-
-from burn.backend.autodiff import Autodiff
-from burn.backend.autodiff.graph import Leaf, Variable
-from burn.backend.fusion.handle import Lazy
-from burn.backend.fusion.stream import Draw
+from burn.backend.autodiff.graph import Variable
+from burn.backend.fusion.handle import Lazy, Storage
+from burn.backend.fusion.stream import as_storages
+from burn.capture.assembling import assembler
+from burn.capture.call import Call, commit
+from burn.capture.leaves import layers_above, lazy_handle, wrapped
 from burn.capture.recording import Capture
+from burn.errors import ArgumentError
 from burn.tensor import Tensor
-from burn.tree import Structure, flatten
+from burn.tree import A_LEAF, STATIC, Structure, Walk
 
 
-def run_time_numbers(capture: Capture, arguments: list[float]) -> list[Any]:
-    """The run-time numbers of a replay; random draws take their place in the device's stream."""
-    numbers: list[Any] = []
-    for scalar in capture.scalars:
-        if scalar.__class__ is float:
-            numbers.append(scalar)
-        elif isinstance(scalar, Draw):
-            if scalar.what == "seed":
-                place = capture.device.generator().reserve(scalar.count)
-                numbers.append(place[0])
+class _Donations:
+    """How many tensors were donated so far: after each, storages must be looked at anew."""
+
+    count = 0
+
+
+_nothing: Any = type(None)
+"""Stands for a weak reference to a leaf that is looked at in every call."""
+
+
+class Replay:
+    """A capture that is ready to run; used by one thread at a time."""
+
+    def __init__(self, capture: Capture, given: Call) -> None:
+        self.capture, self.surroundings = capture, given.surroundings
+        positional, named = given.structure.children
+        self.structures = [(each, _leaves_in(each)) for each in (*positional.children, *named.children)]
+        self.positional, self.names = len(given.args), tuple(given.kwargs)
+        self.around = [
+            (structure, value if _is_static(structure) else _NOT_STATIC, _leaves_in(structure))
+            for structure, value in zip(given.around, given.values, strict=True)
+        ]
+        self.contents = given.contents
+        self.expected = [_expected(leaf, given.given <= i < given.outside) for i, leaf in enumerate(given.leaves)]
+        handles = [lazy_handle(leaf) if isinstance(leaf, Tensor) else None for leaf in given.leaves]
+        self.aliases = _aliases([-1 - i if each is None else id(each) for i, each in enumerate(handles)])
+        self.positions = range(len(self.expected))
+        self.inputs: dict[int, list[int]] = {}  # leaf → inputs of the program
+        for number, source in enumerate(capture.sources):
+            self.inputs.setdefault(source, []).append(number)
+        self.takes = hasattr(capture.plan, "take")
+        self.mutables: list[Any] = []
+        self.instance: Any = None
+        self.forget()
+        self._plan_results()
+
+    def forget(self) -> None:
+        """Look at every leaf anew the next time."""
+        self.seen: list[Any] = [_nothing] * len(self.expected)
+        self.identities = [-1 - position for position in range(len(self.expected))]
+        self.donations = _Donations.count
+
+    # Does a call fit?
+
+    def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The leaves of a call if it is one of these, else None."""
+        if len(args) != self.positional or tuple(kwargs) != self.names:
+            return None
+        walk: Walk | None = None
+        leaves: list[Any] = []
+        for value, (structure, sequence) in zip((*args, *kwargs.values()) if kwargs else args, self.structures):
+            if structure is A_LEAF:
+                leaves.append(value)
+            elif value.__class__ is sequence and len(value) == structure[3]:
+                leaves += value
             else:
-                numbers.append(place[1])
+                if walk is None:
+                    walk = Walk((), True, leaves)
+                if walk.take(value) != structure:
+                    return None
+        for value, (structure, static, sequence) in zip(self.surroundings.values(), self.around):
+            if value is static:
+                continue
+            if structure is A_LEAF:
+                leaves.append(value)
+            elif value.__class__ is sequence and len(value) == structure[3]:
+                leaves += value
+            elif structure.__class__ is tuple:
+                if (id(value), value.__class__) != structure:
+                    return None
+            else:
+                if walk is None:
+                    walk = Walk((), True, leaves)
+                if walk.take(value) != structure:
+                    return None
+        if walk is None:
+            return None if self.contents or not self._notice(leaves) else leaves
+        contents = self.contents
+        mutables = self.mutables = walk.mutables
+        for number, mutable in enumerate(mutables):  # grows while it runs
+            if number >= len(contents) or walk.contents(mutable) != contents[number]:
+                return None
+        if len(mutables) != len(contents):
+            return None
+        return leaves if self._notice(leaves) else None
+
+    def _notice(self, leaves: list[Any]) -> bool:
+        """Check the leaves, and note which of them are others than in the call before."""
+        if self.donations != _Donations.count:
+            self.forget()
+        seen = self.seen
+        changed: list[tuple[int, Any, Any]] = []
+        if len(leaves) != len(seen):
+            return False
+        for position in compress(self.positions, map(is_not, map(call, seen), leaves)):
+            leaf = leaves[position]
+            kind, device, shape, dtype, layers, tracked = self.expected[position]
+            if leaf.__class__ is not kind:
+                return False
+            if kind is float:
+                if shape is not None and leaf != shape:  # a number of the surroundings
+                    return False
+                continue
+            if (
+                leaf.device is not device
+                or leaf.dtype is not dtype
+                or (leaf.shape is not shape and leaf.shape != shape)
+            ):
+                return False
+            handle = leaf.handle
+            if layers:
+                node = handle.node
+                if tracked is None:
+                    if node is not None:
+                        return False
+                elif node is None or node.parents or not node.keep:
+                    return False
+                while handle.__class__ is Variable:
+                    handle = handle.inner
+            changed.append((position, leaf, handle))
+        self.changed = changed
+        if changed:
+            identities = self.identities
+            for position, leaf, handle in changed:
+                seen[position] = weakref.ref(leaf)
+                identities[position] = id(handle)
+            if len(set(identities)) == len(identities):
+                fits = self.aliases is None
+            else:
+                fits = _aliases(identities) == self.aliases
+            if not fits:
+                self.forget()
+            return fits
+        return True
+
+    # Running
+
+    def _plan_results(self) -> None:
+        capture = self.capture
+        program = capture.program
+        self.outputs = [program.values[number] for number in program.outputs]
+        templates = capture.templates
+        numbers = [index for index, template in enumerate(templates) if template.what == "number"]
+        self.makers = [
+            (
+                each.what,
+                numbers.index(index) if each.what == "number" else each.value,
+                each.device,
+                each.layers,
+                each.tracked,
+            )
+            for index, each in enumerate(templates)
+        ]
+        only = capture.parts[0]
+        self.result = assembler(only.structure, only.begin) if len(capture.parts) == 1 else None
+
+    def run(self, leaves: list[Any]) -> Any:
+        """Run the plan on the leaves that `match` gave. Nothing is changed unless it succeeds."""
+        capture = self.capture
+        numbers, results = capture.numbers.of([leaves[position] for position in capture.number_positions])
+        try:
+            outputs = self._outputs(leaves, numbers)
+        except BaseException:
+            self.forget()
+            raise
+        made: list[Any] = []
+        for what, value, device, layers, tracked in self.makers:
+            if what == "output":
+                handle = outputs[value]
+                if layers:
+                    made.append(wrapped(handle, device, layers, tracked))
+                else:
+                    made.append(Tensor(handle, device, handle.dtype, handle.shape))
+            elif what == "same":
+                made.append(made[value])
+            elif what == "argument":
+                made.append(leaves[value])
+            elif what == "number":
+                made.append(results[value])
+            elif what == "input":
+                made.append(wrapped(lazy_handle(leaves[value]), device, layers, tracked))
+            else:
+                made.append(value)
+        if self.result is not None:
+            result = self.result(made)
         else:
-            numbers.append(scalar.evaluate(arguments))
-    return numbers
+            result = commit(self.mutables, self.surroundings, capture.parts, made)
+        if capture.donated:
+            self._take(leaves)
+        return result
+
+    def _outputs(self, leaves: list[Any], numbers: list[Any]) -> list[Lazy]:
+        capture, device = self.capture, self.capture.device
+        instance = self.instance
+        storages: Any
+        if not self.takes:
+            storages = self._storages(leaves)
+            made = as_storages(capture.plan(storages, numbers), storages)
+        else:
+            if instance is None or not instance.is_current():
+                instance = self.instance = capture.plan.take()
+                self.changed = [
+                    (i, each, lazy_handle(each)) for i, each in enumerate(leaves) if isinstance(each, Tensor)
+                ]
+            changed: list[int] = []
+            storages = {}
+            bind, inputs = instance.bind, self.inputs
+            for position, _, handle in self.changed:
+                for number in inputs.get(position, ()):
+                    storage = storages[number] = handle.storage or handle.force()
+                    bind(number, storage.value)
+                    changed.append(number)
+            if not instance.distinct:
+                storages = self._storages(leaves)
+            elif len(changed) < len(capture.sources) and not instance.is_steady(changed):
+                for number in instance.watched.difference(changed):
+                    if number >= 0:
+                        storages[number] = lazy_handle(leaves[capture.sources[number]]).force()
+            values = instance.run_bound(storages, numbers, changed)
+            made = [Storage(value) for value in values] if instance.distinct else as_storages(values, storages)
+        return [Lazy(value.shape, value.dtype, device, storage, None, -1) for value, storage in zip(self.outputs, made)]
+
+    def _storages(self, leaves: list[Any]) -> Any:
+        return [lazy_handle(leaves[source]).force() for source in self.capture.sources]
+
+    def _take(self, leaves: list[Any]) -> None:
+        """Donated tensors are gone: their memory may hold the results now."""
+        _Donations.count += 1
+        for source in self.capture.donated:
+            handle = lazy_handle(leaves[source])
+            handle.storage, handle.stream = None, None
+            handle.error = ArgumentError("this tensor was donated to a captured call and is gone")
 
 
-def made_result(template: Any, made: list[Lazy], leaves: list[Any], numbers: list[float]) -> Any:
-    kind = template[0]
-    if kind == "output":
-        _, position, device, tracked = template
-        handle: Any = made[position]
-        shape, dtype = handle.shape, handle.dtype
-        layers = []
-        while isinstance(device, Autodiff):
-            layers.append(device)
-            device = device.below
-        for number, _layer in enumerate(reversed(layers)):
-            last = number == len(layers) - 1
-            handle = Variable(handle, Leaf(None, ()) if tracked and last else None)
-        return Tensor(handle, template[2], dtype, shape)
-    if kind == "argument":
-        return leaves[template[1]]
-    return template[1].evaluate(numbers) if kind == "number" else template[1]
+_NOT_STATIC = object()
+
+
+def _is_static(structure: Any) -> bool:
+    return isinstance(structure, Structure) and structure.kind is STATIC
+
+
+def _leaves_in(structure: Any) -> Any:
+    """The class of a list or tuple of nothing but leaves; otherwise no class that a value could have."""
+    if isinstance(structure, Structure) and structure.kind in (list, tuple):
+        return structure.kind if all(child is A_LEAF for child in structure.children) else None
+    return None
+
+
+def _expected(leaf: Any, fixed: bool) -> tuple[Any, ...]:
+    """What a leaf must be: its class, device, shape, dtype, the `Autodiff`s above it and whether it is tracked."""
+    if not isinstance(leaf, Tensor):
+        return (leaf.__class__, None, leaf if fixed else None, None, 0, None)
+    layers = layers_above(leaf.device)
+    tracked = True if layers and leaf.handle.node is not None else None
+    return (leaf.__class__, leaf.device, leaf.shape, leaf.dtype, layers, tracked)
+
+
+def _aliases(identities: list[int]) -> tuple[int, ...] | None:
+    """Which of the tensors are one; None where none are."""
+    if len(set(identities)) == len(identities):
+        return None
+    first: dict[int, int] = {}
+    return tuple(first.setdefault(each, place) for place, each in enumerate(identities))
 
 
 def is_donated(source: int, donate: tuple[int, ...], structure: Structure) -> bool:
@@ -62,15 +300,3 @@ def is_donated(source: int, donate: tuple[int, ...], structure: Structure) -> bo
             return position in donate
         first += count
     return False
-
-
-def compare_results(result: Any, expected: Any, function: Any) -> None:
-    """Raise unless a replay gave what a plain call gives."""
-    mine, theirs = flatten(result)[0], flatten(expected)[0]
-    for position, (one, other) in enumerate(zip(mine, theirs, strict=True)):
-        left, right = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
-        if left.shape != right.shape or not np.allclose(left, right, rtol=1e-4, atol=1e-5, equal_nan=True):
-            raise AssertionError(
-                f"compile: replaying {getattr(function, '__qualname__', function)} gave another result {position} "
-                "than a plain call: its Python part depends on something that is neither argument, closure nor global"
-            )

@@ -1,102 +1,88 @@
-"""What a captured function reads beside its arguments."""
+"""What a captured function reads, and may bind anew, beside its arguments."""
 
 from __future__ import annotations
 
+import dis
 import inspect
-import operator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
 
-from burn.tensor import Tensor
-from burn.tree import Structure, flatten
-
-PLAIN = (int, float, str, bytes, type(None))
+from burn.tree import STATIC, Structure, Walk
 
 
-class Around(NamedTuple):
-    """The surroundings at one moment: tensors found there, how they were nested, and everything else."""
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
 
-    leaves: list[Any]
-    structures: tuple[Structure, ...]
-    guards: tuple[Any, ...]
+
+MISSING = _Missing()
 
 
 class Surroundings:
     """Closure cells, globals that the function names, defaults and `self`, read anew at every call."""
 
     def __init__(self, function: Any) -> None:
-        self.instance = getattr(function, "__self__", None)
         plain = inspect.unwrap(getattr(function, "__func__", function))
         code = getattr(plain, "__code__", None)
-        self.cells = getattr(plain, "__closure__", None) or ()
-        self.globals = getattr(plain, "__globals__", {})
-        defaults = (getattr(plain, "__defaults__", None) or ()), (getattr(plain, "__kwdefaults__", None) or {})
-        self.defaults = [*defaults[0], *defaults[1].values()]
-        self.names = [name for name in (code.co_names if code is not None else ()) if name in self.globals]
-        self._seen: list[_Seen | None] = []
+        self.cells: tuple[Any, ...] = getattr(plain, "__closure__", None) or ()
+        self.globals: dict[str, Any] = getattr(plain, "__globals__", {})
+        self.global_names = list(dict.fromkeys(_global_names(code))) if code is not None else []
+        self.fixed = [*(getattr(plain, "__defaults__", None) or ())]
+        self.fixed += (getattr(plain, "__kwdefaults__", None) or {}).values()
+        if getattr(function, "__self__", None) is not None:
+            self.fixed.append(function.__self__)
+        free = code.co_freevars if code is not None else ()
+        self.names = [*free, *self.global_names]
+        self.by_identity: set[int] = set()
+        """Positions of containers without tensors that the function changes itself: their contents are no key."""
+        self._opaque: list[tuple[Any, Structure | None]] = []
 
-    def read(self) -> Around:
-        """The values of this moment: trees with tensors are inputs, everything else guards the capture."""
-        values = [_contents(cell) for cell in self.cells]
-        values += [self.globals.get(name) for name in self.names]
-        values += self.defaults
-        if self.instance is not None:
-            values.append(self.instance)
-        leaves: list[Any] = []
-        structures: list[Structure] = []
-        guards: list[Any] = []
-        if len(self._seen) != len(values):
-            self._seen = [None] * len(values)
+    def values(self) -> list[Any]:
+        """The values of this moment: those of `names`, then those that cannot be bound anew."""
+        found = []
+        for cell in self.cells:
+            try:
+                found.append(cell.cell_contents)
+            except ValueError:
+                found.append(MISSING)
+        where = self.globals
+        for name in self.global_names:
+            found.append(where.get(name, MISSING))
+        found += self.fixed
+        return found
+
+    def bind(self, position: int, value: Any) -> None:
+        """Give one of `names` another value."""
+        if position < len(self.cells):
+            self.cells[position].cell_contents = value
+        else:
+            self.globals[self.names[position]] = value
+
+    def take(self, values: list[Any], walk: Walk) -> tuple[Any, ...]:
+        """Take the values apart: what is no leaf guards the capture."""
+        opaque = self._opaque
+        if len(opaque) != len(values):
+            opaque = self._opaque = [(MISSING, None)] * len(values)
+        found: list[Any] = []
         for position, value in enumerate(values):
-            if isinstance(value, PLAIN):
-                guards.append((value.__class__, value))
-                continue
-            seen = self._seen[position]
-            if seen is None or not seen.still(value):
-                seen = self._seen[position] = _Seen(value)
-            if seen.structure is None:
-                guards.append(id(value))
+            known, structure = opaque[position]
+            if known is not value or structure is None:
+                structure = walk.take(value)
+                if structure.kind is STATIC:
+                    opaque[position] = (value, structure)
+            if position in self.by_identity and not structure.leaves and not structure.mutables:
+                found.append((id(value), value.__class__))
             else:
-                leaves += seen.leaves
-                structures.append(seen.structure)
-        return Around(leaves, tuple(structures), tuple(guards))
+                found.append(structure)
+        return tuple(found)
 
 
-class _Seen:
-    """A value found in the surroundings, taken apart; good for as long as it is unchanged."""
-
-    __slots__ = ("items", "leaves", "structure", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.leaves: list[Any] = []
-        self.structure: Structure | None = None
-        self.items: tuple[Any, ...] | None = None
-        if _may_hold_tensors(value):
-            leaves, structure = flatten(value)
-            if any(isinstance(leaf, Tensor) for leaf in leaves):
-                self.leaves, self.structure = leaves, structure
-            if isinstance(value, list | tuple) and all(isinstance(each, Tensor) for each in value):
-                self.items = tuple(value)
-
-    def still(self, value: Any) -> bool:
-        """Whether `value` is what was seen. A container that may have changed inside is taken apart again."""
-        if value is not self.value:
-            return False
-        if self.items is not None:
-            return len(value) == len(self.items) and all(map(operator.is_, value, self.items))
-        return isinstance(value, Tensor) or not _may_hold_tensors(value)
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
-
-
-def _may_hold_tensors(value: Any) -> bool:
-    if isinstance(value, Tensor | list | tuple | dict):
-        return True
-    if isinstance(value, type) or (callable(value) and not hasattr(value, "__tree__")):
-        return False
-    return hasattr(type(value), "__tree__") or hasattr(value, "__dataclass_fields__")
+def _global_names(code: CodeType) -> Iterator[str]:
+    """The globals that a function and the functions inside it read or bind."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "STORE_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)

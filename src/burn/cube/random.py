@@ -17,19 +17,17 @@ ROUNDS = 10
 
 def philox(b: KernelBuilder, seed: Value, block: Value) -> tuple[Value, Value, Value, Value]:
     """The four words (u32) of a block; `seed` and `block` are u64."""
-    left_key, right_key = b.cast(seed, u32), b.cast(seed >> 32, u32)
-    x0, x1 = b.cast(block, u32), b.cast(block >> 32, u32)
-    x2 = x3 = b.const(u32, 0)
+    lower = b.const(u64, 0xFFFFFFFF)
+    left_key, right_key = seed & lower, seed >> 32
+    x0, x1 = block & lower, block >> 32
+    x2 = x3 = b.const(u64, 0)
+    # Words stay in the lower halves of u64 from round to round, whatever is above them: vector instructions multiply
+    # such halves, and words of u32 would be widened and narrowed in every round.
     for _ in range(ROUNDS):
-        left, right = (b.cast(x, u64) * multiplier for x, multiplier in zip((x0, x2), MULTIPLIERS))
-        x0, x1, x2, x3 = (
-            b.cast(right >> 32, u32) ^ x1 ^ left_key,
-            b.cast(right, u32),
-            b.cast(left >> 32, u32) ^ x3 ^ right_key,
-            b.cast(left, u32),
-        )
-        left_key, right_key = left_key + KEY_STEPS[0], right_key + KEY_STEPS[1]
-    return x0, x1, x2, x3
+        left, right = ((x & lower) * multiplier for x, multiplier in zip((x0, x2), MULTIPLIERS))
+        x0, x1, x2, x3 = (right >> 32) ^ x1 ^ left_key, right, (left >> 32) ^ x3 ^ right_key, left
+        left_key, right_key = (left_key + KEY_STEPS[0]) & lower, (right_key + KEY_STEPS[1]) & lower
+    return tuple(b.cast(x, u32) for x in (x0, x1, x2, x3))  # type: ignore[return-value]
 
 
 def random_word(b: KernelBuilder, seed: Value, offset: Value, index: Value) -> Value:

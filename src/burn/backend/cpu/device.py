@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from burn.backend.cpu.memory import Memory, MemoryUse
+from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
 from burn.backend.fusion import Fusion
 from burn.backend.ndarray import NdArray
@@ -19,9 +19,6 @@ from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
 from burn.program import Program
-
-LARGE = 1 << 15
-"""Bytes from which on an allocation asks the system for pages, which it must first clear."""
 
 
 class Cpu(NdArray):
@@ -54,7 +51,7 @@ class Cpu(NdArray):
         size = math.prod(shape) * dtype.size
         if size < LARGE:
             return np.empty(shape, dtype.numpy)
-        return self._memory.allocate(size).view(dtype.numpy, tuple(shape))
+        return self._memory.array(tuple(shape), dtype.numpy, size)
 
     def memory(self) -> MemoryUse:
         """Bytes of results that live, that are kept for later ones, and at most so far."""
@@ -65,6 +62,8 @@ class Cpu(NdArray):
 
     def settled(self, handle: Any) -> np.ndarray[Any, Any]:
         """The handle as plans expect it: row-major, without gaps."""
+        if handle.__class__ is np.ndarray and handle.flags.c_contiguous:
+            return handle
         return np.ascontiguousarray(handle).reshape(np.shape(handle))
 
     def fused_name(self) -> str:

@@ -13,6 +13,7 @@ to a limit.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import weakref
@@ -27,6 +28,8 @@ from numpy.typing import DTypeLike, NDArray
 from burn.errors import ArgumentError, OutOfMemory
 
 ALIGNMENT = 64
+LARGE = 1 << 15
+"""Bytes from which on an allocation asks the system for pages, which it must first clear."""
 STEPS = 8
 """Size classes in each doubling: a block is at most an eighth larger than what was asked for."""
 
@@ -61,12 +64,15 @@ class MemoryUse:
 class _Block:
     """Memory as it came from the system, and the first aligned address in it."""
 
-    __slots__ = ("memory", "address", "capacity", "stamp")
+    __slots__ = ("memory", "bytes", "address", "offset", "capacity", "stamp")
 
     def __init__(self, capacity: int) -> None:
         self.memory = np.empty(capacity + ALIGNMENT, np.uint8)
         start = self.memory.ctypes.data
-        self.address = start + -start % ALIGNMENT
+        # Arrays over what is no array are the base of their views: they live as long as somebody looks.
+        self.bytes = (ctypes.c_char * (capacity + ALIGNMENT)).from_buffer(self.memory)  # type: ignore[arg-type]
+        self.offset = -start % ALIGNMENT
+        self.address = start + self.offset
         self.capacity = capacity
         self.stamp = 0
 
@@ -109,12 +115,21 @@ class Buffer:
         return f"Buffer({self.size} bytes at {self.address:#x})"
 
 
+class _Loan(weakref.ref[NDArray[Any]]):
+    """Tells when the array over a block is gone."""
+
+    __slots__ = ("block",)
+
+    block: _Block
+
+
 class Memory:
     """Buffers of one device, with a cache of at most `limit` bytes that nobody uses."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._lock = threading.Lock()
         self._returned: deque[_Block] = deque()
+        self._lent: dict[int, _Loan] = {}
         self._free: dict[int, deque[_Block]] = {}
         self._limit = default_limit() if limit is None else _checked(limit)
         self._live = self._cached = self._peak = self._stamp = 0
@@ -124,7 +139,23 @@ class Memory:
         """A buffer of `size` bytes with unknown contents."""
         if size < 0:
             raise ArgumentError(f"allocate: {size} is not a size; write at least 0")
-        capacity = size_class(size)
+        return Buffer(self._take(size_class(size)), size, self._returned)
+
+    def array(self, shape: tuple[int, ...], dtype: Any, size: int) -> NDArray[Any]:
+        """An array of `size` bytes with unknown contents; its block comes back when its last view is gone."""
+        block = self._take(size_class(size))
+        made: NDArray[Any] = np.ndarray(shape, dtype, block.bytes, block.offset)  # type: ignore[arg-type]
+        loan = _Loan(made, self._take_back)
+        loan.block = block
+        self._lent[id(loan)] = loan
+        return made
+
+    def _take_back(self, loan: _Loan) -> None:
+        # Runs in any thread, even inside `array`: nothing here may wait for a lock.
+        del self._lent[id(loan)]
+        self._returned.append(loan.block)
+
+    def _take(self, capacity: int) -> _Block:
         with self._lock:
             if self._returned:
                 self._collect()
@@ -137,7 +168,7 @@ class Memory:
             self._live += capacity
             if self._live > self._peak:
                 self._peak = self._live
-        return Buffer(block, size, self._returned)
+        return block
 
     def use(self) -> MemoryUse:
         """What is used now, and the peak."""

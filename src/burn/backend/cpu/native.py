@@ -4,7 +4,9 @@ No C compiler is at hand where this package runs, so the few functions that must
 written in LLVM IR, compiled once for any CPU of the architecture, and kept in the disk cache:
 
 - `run_steps(context, steps, count, threads)` walks an array of steps in one call and answers -1, or
-  the step that failed in the low 32 bits and its status above; `run_record` takes the same four from memory;
+  the step that failed in the low 32 bits and its status above;
+- `run_record(record)` takes the same four from memory, after a `bind(binding)` that writes the addresses
+  and numbers of this run to where kernels and library calls read them;
 - `parallel_for(context, kernel, slots, extent, grain, threads)` shares `[0, extent)` among the team;
 - `copy_bytes` and `fill_bytes` are kernels of the usual form `void(slots, first, last)`.
 
@@ -199,8 +201,17 @@ leave:
   ret i64 %result
 }
 
-; The same with its arguments in memory: ctypes takes 70 ns for each argument it converts.
+; The same with its arguments in memory, since ctypes takes 70 ns to convert each, after `bind` if there is a binding.
 define i64 @run_record(ptr %record) nounwind {
+entry:
+  %bindingp = getelementptr i64, ptr %record, i64 4
+  %binding = load ptr, ptr %bindingp
+  %bound = icmp eq ptr %binding, null
+  br i1 %bound, label %run, label %bind
+bind:
+  call void @bind(ptr %binding)
+  br label %run
+run:
   %context = load ptr, ptr %record
   %stepsp = getelementptr i64, ptr %record, i64 1
   %steps = load ptr, ptr %stepsp
@@ -210,6 +221,111 @@ define i64 @run_record(ptr %record) nounwind {
   %threads = load i64, ptr %threadsp
   %result = call i64 @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads)
   ret i64 %result
+}
+
+; Before the steps of a run: where its buffers are, and its numbers. `places` are addresses of addresses.
+%Binding = type { ptr, ptr, ptr, i64, ptr, i64, ptr, ptr, ptr, i64 }  ; see Binding below
+
+define internal void @bind(ptr %binding) nounwind {
+entry:
+  %places = load ptr, ptr %binding
+  %slotsp = getelementptr %Binding, ptr %binding, i64 0, i32 1
+  %slots = load ptr, ptr %slotsp
+  %rowsp = getelementptr %Binding, ptr %binding, i64 0, i32 2
+  %rows = load ptr, ptr %rowsp
+  %countp = getelementptr %Binding, ptr %binding, i64 0, i32 3
+  %count = load i64, ptr %countp
+  %memoriesp = getelementptr %Binding, ptr %binding, i64 0, i32 4
+  %memories = load ptr, ptr %memoriesp
+  %memory.countp = getelementptr %Binding, ptr %binding, i64 0, i32 5
+  %memory.count = load i64, ptr %memory.countp
+  %setp = getelementptr %Binding, ptr %binding, i64 0, i32 6
+  %set = load ptr, ptr %setp
+  %numbersp = getelementptr %Binding, ptr %binding, i64 0, i32 7
+  %numbers = load ptr, ptr %numbersp
+  %number.rowsp = getelementptr %Binding, ptr %binding, i64 0, i32 8
+  %number.rows = load ptr, ptr %number.rowsp
+  %number.countp = getelementptr %Binding, ptr %binding, i64 0, i32 9
+  %number.count = load i64, ptr %number.countp
+  br label %slot.loop
+slot.loop:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %slot.one ]
+  %more.slots = icmp slt i64 %i, %count
+  br i1 %more.slots, label %slot.one, label %memory.loop
+slot.one:
+  %row = mul i64 %i, 3
+  %row.0 = getelementptr i64, ptr %rows, i64 %row
+  %position = load i64, ptr %row.0
+  %row.1 = getelementptr i64, ptr %row.0, i64 1
+  %value = load i64, ptr %row.1
+  %row.2 = getelementptr i64, ptr %row.0, i64 2
+  %offset = load i64, ptr %row.2
+  %placep = getelementptr ptr, ptr %places, i64 %value
+  %place = load ptr, ptr %placep
+  %begin = load i64, ptr %place
+  %address = add i64 %begin, %offset
+  %slot = getelementptr i64, ptr %slots, i64 %position
+  store i64 %address, ptr %slot
+  %i.next = add nuw i64 %i, 1
+  br label %slot.loop
+memory.loop:
+  %j = phi i64 [ 0, %slot.loop ], [ %j.next, %memory.next ]
+  %more.memories = icmp slt i64 %j, %memory.count
+  br i1 %more.memories, label %memory.one, label %number.loop
+memory.one:
+  %mrow = mul i64 %j, 4
+  %mrow.0 = getelementptr i64, ptr %memories, i64 %mrow
+  %memory = load i64, ptr %mrow.0
+  %mrow.1 = getelementptr i64, ptr %mrow.0, i64 1
+  %mvalue = load i64, ptr %mrow.1
+  %mrow.2 = getelementptr i64, ptr %mrow.0, i64 2
+  %moffset = load i64, ptr %mrow.2
+  %mrow.3 = getelementptr i64, ptr %mrow.0, i64 3
+  %last = load i64, ptr %mrow.3
+  %mplacep = getelementptr ptr, ptr %places, i64 %mvalue
+  %mplace = load ptr, ptr %mplacep
+  %mbegin = load i64, ptr %mplace
+  %maddress = add i64 %mbegin, %moffset
+  %same = icmp eq i64 %maddress, %last
+  br i1 %same, label %memory.next, label %memory.set
+memory.set:
+  store i64 %maddress, ptr %mrow.3
+  %answer = call i32 %set(i64 %memory, i64 %maddress)
+  br label %memory.next
+memory.next:
+  %j.next = add nuw i64 %j, 1
+  br label %memory.loop
+number.loop:
+  %k = phi i64 [ 0, %memory.loop ], [ %k.next, %number.next ]
+  %more.numbers = icmp slt i64 %k, %number.count
+  br i1 %more.numbers, label %number.one, label %done
+number.one:
+  %nrow = mul i64 %k, 3
+  %nrow.0 = getelementptr i64, ptr %number.rows, i64 %nrow
+  %nposition = load i64, ptr %nrow.0
+  %nrow.1 = getelementptr i64, ptr %nrow.0, i64 1
+  %nindex = load i64, ptr %nrow.1
+  %nrow.2 = getelementptr i64, ptr %nrow.0, i64 2
+  %double = load i64, ptr %nrow.2
+  %numberp = getelementptr double, ptr %numbers, i64 %nindex
+  %number = load double, ptr %numberp
+  %nslot = getelementptr i64, ptr %slots, i64 %nposition
+  %is.double = icmp ne i64 %double, 0
+  br i1 %is.double, label %number.double, label %number.single
+number.double:
+  store double %number, ptr %nslot
+  br label %number.next
+number.single:
+  %single = fptrunc double %number to float
+  %bits = bitcast float %single to i32
+  %wide = zext i32 %bits to i64
+  store i64 %wide, ptr %nslot
+  br label %number.next
+number.next:
+  %k.next = add nuw i64 %k, 1
+  br label %number.loop
+done:
+  ret void
 }
 
 define void @copy_bytes(ptr %slots, i64 %first, i64 %last) nounwind {
@@ -250,13 +366,36 @@ class Context(ctypes.Structure):
 
 
 class Record(ctypes.Structure):
-    """The arguments of `run_steps`."""
+    """The arguments of `run_steps`, and the binding to do before, or null."""
 
     _fields_ = (
         ("context", ctypes.c_void_p),
         ("steps", ctypes.c_void_p),
         ("count", ctypes.c_int64),
         ("threads", ctypes.c_int64),
+        ("binding", ctypes.c_void_p),
+    )
+
+
+class Binding(ctypes.Structure):
+    """What changes from run to run, and where it is written.
+
+    `places[value]` is the address of the address of a value. Rows are words: (slot, value, offset) for
+    kernels, (memory, value, offset, address of the run before) for library calls, and for numbers (slot,
+    index, whether it is a double).
+    """
+
+    _fields_ = (
+        ("places", ctypes.c_void_p),
+        ("slots", ctypes.c_void_p),
+        ("rows", ctypes.c_void_p),
+        ("row_count", ctypes.c_int64),
+        ("memories", ctypes.c_void_p),
+        ("memory_count", ctypes.c_int64),
+        ("set_data_handle", ctypes.c_void_p),
+        ("numbers", ctypes.c_void_p),
+        ("number_rows", ctypes.c_void_p),
+        ("number_count", ctypes.c_int64),
     )
 
 

@@ -9,35 +9,29 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import struct
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from burn.backend.cpu import onednn
 from burn.backend.cpu.arena import plan_arena
-from burn.backend.cpu.compiler import compiled
+from burn.backend.cpu.instance import HostCall, Instance, bytes_of
 from burn.backend.cpu.lower.access import Access
+from burn.backend.cpu.lower.chunks import lower_in_chunks
 from burn.backend.cpu.lower.columns import lower_column
+from burn.backend.cpu.lower.copies import Packing
 from burn.backend.cpu.lower.kernels import lower_kernel
 from burn.backend.cpu.lower.layouts import assign_layouts
 from burn.backend.cpu.lower.library import Calls, LibraryCall
-from burn.backend.cpu.lower.loops import Loop, lower_loop
+from burn.backend.cpu.lower.loop_parts import Loop
+from burn.backend.cpu.lower.loops import lower_loop
 from burn.backend.cpu.lower.moving import lower_copy
-from burn.backend.cpu.lower.prologue import EVERYTHING, MOST_KEPT, MOST_VARIANTS, Memory, Prologue, Variant
+from burn.backend.cpu.lower.prologue import MOST_KEPT, Prologue
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import Scheduler
-from burn.backend.cpu.lower.writer import Check, Routine
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu.runner import StepArray
-from burn.dtype import DType
-from burn.errors import too_large
-from burn.ops.indexing_references import out_of_range
 from burn.program.passes import Explanation, drop_identities, remove_dead, run_passes, share_equal
-from burn.program.program import Constant, Node, Program, Scalar, Value
+from burn.program.program import Program, Value
 
 if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
@@ -51,14 +45,9 @@ PASSES = [
 ]
 
 
-@dataclass
-class HostCall:
-    """A node that runs on NumPy."""
-
-    node: Node
-
-
 Work = Loop | LibraryCall | HostCall
+
+MOST_INSTANCES = 4
 
 
 def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
@@ -94,7 +83,8 @@ class Plan:
 
     def _lower(self, unit: Any) -> Sequence[Work]:
         if unit.kind == "loop":
-            return [lower_loop(self.program, self.schedule, unit)]
+            halves = lower_in_chunks(self.program, self.schedule, unit, self.calls.temporary)
+            return halves or [lower_loop(self.program, self.schedule, unit)]
         node = self.program.nodes[unit.nodes[0]]
         if unit.kind == "column":
             return [lower_column(self.program, self.schedule, node)]
@@ -200,7 +190,8 @@ class Plan:
             if isinstance(work, Loop):
                 slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
                 checked = any(argument.kind == "status" for argument in work.arguments)
-                if not checked and not outputs & writes and sum(map(self.bytes, writes)) <= MOST_KEPT:
+                small = isinstance(work, Packing) or sum(map(self.bytes, writes)) <= MOST_KEPT
+                if small and not checked and not outputs & writes:
                     found.add(position, reads, writes, slots)
             elif work.primitive.operation == "reorder" and not outputs & writes:
                 found.add(position, reads, writes)
@@ -211,7 +202,7 @@ class Plan:
     def bytes(self, number: int) -> int:
         """The size of a value, or of a temporary of library calls."""
         temporary = self.calls.temporaries.get(number)
-        return _bytes(self.program, number) if temporary is None else temporary
+        return bytes_of(self.program, number) if temporary is None else temporary
 
     def _place(self) -> None:
         """Find a place in the arena for everything that is neither input nor output."""
@@ -235,23 +226,27 @@ class Plan:
     # Running
 
     def __call__(self, inputs: list[Any], scalars: list[Any]) -> list[Any]:
+        instance = self.take()
+        try:
+            return instance.run(inputs, scalars)
+        finally:
+            self.give_back(instance)
+
+    def take(self) -> Instance:
+        """Memory for a run, for the calling thread alone until it gives it back."""
         if self.threads != pool().threads:
             with self._build_lock:
                 if self.threads != pool().threads:
                     self._build()
-        instances = self.instances
         try:
-            instance = instances.pop()
+            return self.instances.pop()
         except IndexError:
-            instance = Instance(self)
-        try:
-            return instance.run(inputs, scalars)
-        except BaseException:
-            instance.memory.forget()
-            raise
-        finally:
-            if len(instances) < MOST_INSTANCES:
-                instances.append(instance)
+            return Instance(self)
+
+    def give_back(self, instance: Instance) -> None:
+        """Let other runs use the memory."""
+        if len(self.instances) < MOST_INSTANCES and instance.threads == self.threads:
+            self.instances.append(instance)
 
     def describe(self) -> str:
         """The steps of the plan, a line each."""
@@ -264,285 +259,3 @@ class Plan:
             else:
                 lines.append(f"numpy   {work.node.op.name}")
         return "\n".join(lines)
-
-
-MOST_INSTANCES = 4
-NO_FAULT = (0, -1)
-"""What a kernel that checks indices leaves alone: the lowest index below 0, the highest beyond the dim."""
-
-
-def _bytes(program: Program, number: int) -> int:
-    value = program.values[number]
-    return max(value.shape.num_elements() * value.dtype.size, 1)
-
-
-class Instance:
-    """The memory of one run of a plan: arena, argument slots, bound library steps."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.lock = threading.Lock()
-        raw = np.empty(plan.arena_bytes + 64, np.uint8)
-        self.arena = raw
-        self.arena_address = -(-raw.ctypes.data // 64) * 64
-        self.addresses = np.zeros(len(plan.program.values) + len(plan.calls.temporaries) + 1, np.int64)
-        for number, offset in plan.offsets.items():
-            self.addresses[number] = self.arena_address + offset
-        self.kept: dict[int, np.ndarray[Any, Any]] = {}
-        for number in plan.prologue.kept:
-            self._keep(number)
-        self.memory = Memory(plan.prologue)
-        self._build()
-
-    def _keep(self, number: int) -> None:
-        """Memory that stays from run to run."""
-        raw = np.empty(self.plan.bytes(number) + 64, np.uint8)
-        start = -raw.ctypes.data % 64
-        self.kept[number] = raw[start:]
-        self.addresses[number] = raw.ctypes.data + start
-
-    def _build(self) -> None:
-        """Write the steps, noting which slots depend on inputs, outputs and scalars."""
-        plan = self.plan
-        total = sum(len(work.arguments) for work in plan.works if isinstance(work, Loop))
-        self.slots = np.zeros(max(total, 1), np.int64)
-        positions: list[int] = []
-        values: list[int] = []
-        offsets: list[int] = []
-        self.checks: list[Check] = []
-        self.status = np.empty((sum(isinstance(work, Routine) for work in plan.works), 2), np.int64)
-        self.status[:] = NO_FAULT
-        self.scalar_slots: list[tuple[int, int, DType]] = []
-        self.rebinds: list[tuple[Any, str, int, int]] = []
-        self.last_pointer: list[int] = []
-        self.records: list[Any] = []  # of each work: a kernel and its slots, or library steps
-        self.packed_steps: dict[int, Any] = {}
-        position = 0
-        for work in plan.works:
-            if isinstance(work, HostCall):
-                self.records.append(None)
-            elif isinstance(work, Loop):
-                begin = position
-                for argument in work.arguments:
-                    if argument.kind == "size":
-                        self.slots[position] = argument.value
-                    elif argument.kind == "status":
-                        assert isinstance(work, Routine)
-                        assert work.check is not None
-                        self.slots[position] = self.status.ctypes.data + 16 * len(self.checks)
-                        self.checks.append(work.check)
-                    elif argument.kind == "scalar":
-                        assert argument.dtype is not None
-                        self.scalar_slots.append((position, argument.value, argument.dtype))
-                    else:
-                        positions.append(position)
-                        values.append(argument.value)
-                        offsets.append(argument.offset)
-                    position += 1
-                slots = self.slots.ctypes.data + 8 * begin
-                self.records.append((compiled(work.kernel), slots) if work.extent else None)
-            else:
-                self.records.append(self._library_steps(work))
-        self.positions = np.array(positions, np.int64)
-        self.values = np.array(values, np.int64)
-        self.slot_offsets = np.array(offsets, np.int64)
-        self.variants: dict[Variant, list[StepArray | HostCall]] = {}
-        self.segments = self._variant(EVERYTHING)
-
-    def _variant(self, variant: Variant) -> list[StepArray | HostCall]:
-        """The segments of a run that skips some works; written on first use."""
-        found = self.variants.get(variant)
-        if found is None:
-            found = self.variants[variant] = self._segments(*variant)
-        return found
-
-    def _segments(self, skipped: frozenset[int], constant: frozenset[int]) -> list[StepArray | HostCall]:
-        """Native steps between two NumPy calls go together. `constant` products read a packed operand."""
-        segments: list[StepArray | HostCall] = []
-        steps = StepArray()
-        for position, (work, record) in enumerate(zip(self.plan.works, self.records, strict=True)):
-            if isinstance(work, HostCall):
-                if len(steps):
-                    segments.append(steps)
-                    steps = StepArray()
-                segments.append(work)
-            elif isinstance(work, Loop):
-                if record is not None and position not in skipped:
-                    kernel, slots = record
-                    steps.keep(kernel)
-                    steps.add_kernel(kernel.address, slots, work.extent, work.grain, work.label)
-            elif position in constant:
-                assert work.constant is not None
-                pack, call = self._constant_steps(position, work)
-                if position not in skipped:
-                    self._add_call(steps, work.constant.pack, pack)
-                self._add_call(steps, work.constant.call, call)
-            elif position not in skipped:
-                self._add_call(steps, work, record)
-        if len(steps):
-            segments.append(steps)
-        return segments
-
-    def _add_call(self, steps: StepArray, work: LibraryCall, both: tuple[Any, Any]) -> None:
-        together, alone = both
-        steps.keep(together, alone)
-        steps.add_call(together.address, *together.arguments, name=work.label, serial=alone.arguments)
-
-    def _library_steps(self, work: LibraryCall) -> tuple[Any, Any]:
-        """A call for the team, and one for the calling thread alone."""
-        return self._library_step(work, work.primitive), self._library_step(work, work.primitive.serial())
-
-    def _constant_steps(self, position: int, work: LibraryCall) -> Any:
-        """The steps of a product whose second operand is packed, and memory for that."""
-        found = self.packed_steps.get(position)
-        if found is None:
-            assert work.constant is not None
-            self._keep(work.constant.pack.roles["out"][0])
-            found = self._library_steps(work.constant.pack), self._library_steps(work.constant.call)
-            self.packed_steps[position] = found
-        return found
-
-    def _library_step(self, work: LibraryCall, primitive: Any) -> Any:
-        """A step of the library, bound to the arena; what changes from run to run is bound in `_bind`."""
-        plan = self.plan
-        step = primitive.step({})
-        if "scratchpad" in step.unbound:
-            step.rebind("scratchpad", self.arena_address + plan.scratch_offset)
-        for role, (value, offset) in work.roles.items():
-            if value in plan.offsets or value in self.kept:
-                step.rebind(role, int(self.addresses[value]) + offset)
-            else:
-                self.rebinds.append((step, role, value, offset))
-                self.last_pointer.append(0)
-        return step
-
-    def run(self, inputs: list[Any], scalars: list[Any]) -> list[Any]:
-        """Bind this run's buffers, run the segments, give the outputs."""
-        plan, program, addresses = self.plan, self.plan.program, self.addresses
-        variant = self.memory.variant(inputs, scalars)
-        if variant not in self.variants and len(self.variants) >= MOST_VARIANTS:
-            self.memory.forget()
-            variant = self.memory.variant(inputs, scalars)
-        self.segments = self._variant(variant)
-        arrays: dict[int, np.ndarray[Any, Any]] = {}
-        for number, storage in enumerate(inputs):
-            arrays[number] = storage.value
-            address = storage.address
-            if not address:
-                address = storage.address = _address(storage.value)
-            addresses[number] = address
-        for number, value, owner in plan.allocations:
-            if owner is not None:
-                arrays[number] = arrays[owner].reshape(value.shape)
-            else:
-                try:
-                    arrays[number] = plan.device.allocate(value.shape, value.dtype)
-                except MemoryError:
-                    raise too_large("plan", value.shape, value.dtype, plan.device) from None
-            addresses[number] = _address(arrays[number])
-        for position, slot, dtype in self.scalar_slots:
-            self.slots[position] = _bits(scalars[slot], dtype)
-        self._bind()
-        for segment in self.segments:
-            if isinstance(segment, HostCall):
-                self._host(segment.node, arrays, scalars)
-            else:
-                segment.run()
-                if self.checks:
-                    self._check()
-        return [self._output(number, arrays) for number in program.outputs]
-
-    def _check(self) -> None:
-        """Raise for the first kernel that met an index outside its dim."""
-        faulty = np.flatnonzero((self.status != NO_FAULT).any(axis=1))
-        if len(faulty):
-            check = self.checks[faulty[0]]
-            low, high = self.status[faulty[0]].tolist()
-            self.status[:] = NO_FAULT
-            raise out_of_range(check.operation, low if low < 0 else high, check.dim, check.size)
-
-    def _bind(self) -> None:
-        if len(self.positions):
-            self.slots[self.positions] = self.addresses[self.values] + self.slot_offsets
-        for index, (step, role, value, offset) in enumerate(self.rebinds):
-            pointer = int(self.addresses[value]) + offset
-            if pointer != self.last_pointer[index]:
-                step.rebind(role, pointer)
-                self.last_pointer[index] = pointer
-
-    def _host(self, node: Node, arrays: dict[int, Any], scalars: list[Any]) -> None:
-        """Run a node on NumPy; its results get addresses for the steps after it."""
-        operands = [self._operand(each, arrays, scalars) for each in node.operands]
-        kernel = self.plan.device.kernels[node.op]
-        assert kernel is not None
-        result = kernel(*operands, *node.attributes)
-        made = result if node.op.outputs > 1 else (result,)
-        for number, array in zip(node.results, made, strict=True):
-            held = np.ascontiguousarray(array).reshape(np.shape(array))
-            if held.base is not None or any(held is operand for operand in operands):
-                held = held.copy()  # a result has memory of its own
-            arrays[number] = held
-            self.addresses[number] = _address(held)
-        self._bind()
-
-    def _operand(self, operand: Any, arrays: dict[int, Any], scalars: list[Any]) -> Any:
-        if isinstance(operand, int):
-            return self._array(operand, arrays)
-        if isinstance(operand, Scalar):
-            return scalars[operand.slot]
-        if isinstance(operand, Constant):
-            return operand.value
-        return [self._array(number, arrays) for number in operand] if isinstance(operand, tuple) else operand
-
-    def _array(self, number: int, arrays: dict[int, Any]) -> np.ndarray[Any, Any]:
-        """A value as an array: its own memory, a view of another's, or a constant."""
-        schedule = self.plan.schedule
-        value = self.plan.program.values[number]
-        if number in schedule.constants:
-            try:
-                return np.full(value.shape, schedule.constants[number].value, value.dtype.numpy)
-            except MemoryError:
-                raise too_large("full", value.shape, value.dtype, self.plan.device) from None
-        access = schedule.accesses.get(number)
-        if access is None or access.value == number:
-            return self._owned(number, arrays)
-        owner = self._owned(access.value, arrays).reshape(-1)
-        size = value.dtype.size
-        return np.lib.stride_tricks.as_strided(
-            owner[access.offset :] if owner.size else owner, value.shape, [s * size for s in access.strides]
-        )
-
-    def _owned(self, number: int, arrays: dict[int, Any]) -> np.ndarray[Any, Any]:
-        found = arrays.get(number)
-        if found is None and number in self.kept:
-            value = self.plan.program.values[number]
-            count = value.shape.num_elements() * value.dtype.size
-            found = self.kept[number][:count].view(value.dtype.numpy).reshape(value.shape)
-        if found is None:
-            value = self.plan.program.values[number]
-            start = int(self.addresses[number]) - self.arena.ctypes.data
-            flat = self.arena[start : start + _bytes(self.plan.program, number)]
-            count = value.shape.num_elements() * value.dtype.size
-            found = flat[:count].view(value.dtype.numpy).reshape(value.shape)
-        return found
-
-    def _output(self, number: int, arrays: dict[int, Any]) -> np.ndarray[Any, Any]:
-        if number in arrays and number >= self.plan.program.inputs:
-            made: np.ndarray[Any, Any] = arrays[number]
-            return made
-        found = self._array(number, arrays)
-        return np.array(found, order="C") if number not in arrays else found
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    pointer: int = array.__array_interface__["data"][0]
-    return pointer
-
-
-def _bits(number: float, dtype: DType) -> int:
-    """A number in the eight bytes of a slot."""
-    if dtype.name == "f32":
-        return int.from_bytes(struct.pack("f", number), "little")
-    if dtype.name == "f64":
-        return int(struct.unpack("q", struct.pack("d", number))[0])
-    return int(number) - (1 << 64) if int(number) >> 63 > 0 else int(number)

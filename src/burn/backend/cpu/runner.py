@@ -43,14 +43,17 @@ class StepArray:
     """The steps of a plan in order. Addresses are integers; `keep` holds what they point to.
 
     One array may be run by several threads at once as far as the memory that it writes to allows.
+    `binding` is the address of a `native.Binding` that is done before the steps of every run.
     """
 
-    def __init__(self, on: Pool | None = None) -> None:
+    def __init__(self, on: Pool | None = None, binding: int = 0) -> None:
+        self._binding = binding
         self._pool = pool() if on is None else on
         self._steps: list[tuple[int, ...]] = []
         self._serial: dict[int, tuple[int, ...]] = {}
         self._names: list[str] = []
         self._kept: list[object] = []
+        self._team = False
         self._sealed: _Sealed | None = None
 
     def __len__(self) -> int:
@@ -74,6 +77,7 @@ class StepArray:
         """
         if extent < 0 or grain < 1:
             raise ArgumentError(f"add_kernel: extent is {extent} and grain {grain}; write at least 0 and at least 1")
+        self._team |= extent > grain
         return self._add(name, (kernel, slots, extent, grain), KERNEL)
 
     def add_call(
@@ -83,14 +87,16 @@ class StepArray:
         name: str = "call",
         checked: bool = True,
         serial: Sequence[int] | None = None,
+        team: bool = True,
     ) -> int:
         """Call `function` with up to six words; gives the step's index.
 
         `checked` functions return a 32-bit status, and one that is not zero stops the plan. `serial`
         are the arguments for runs on one thread: a library object made for a team of two may wait
-        for its second thread for ever.
+        for its second thread for ever. `team` tells whether the team is worth waking for this call.
         """
         kind = STATUS_CALL if checked else VOID_CALL
+        self._team |= team
         if serial is not None:
             self._serial[len(self._steps)] = _words(name, (function, *serial), kind)
         return self._add(name, (function, *arguments), kind)
@@ -159,7 +165,7 @@ class StepArray:
 
     def _seal(self) -> _Sealed:
         """Write the steps to memory. Two threads that come here at once write it twice, and either copy serves."""
-        sealed = self._sealed = _Sealed(self._pool, self._steps, self._serial)
+        sealed = self._sealed = _Sealed(self._pool, self._steps, self._serial, self._team, self._binding)
         return sealed
 
 
@@ -168,19 +174,25 @@ class _Sealed:
 
     __slots__ = ("shared", "parallel", "serial", "parallel_address", "serial_address", "call", "_arrays")
 
-    def __init__(self, on: Pool, steps: Sequence[tuple[int, ...]], serial: dict[int, tuple[int, ...]]) -> None:
+    def __init__(
+        self,
+        on: Pool,
+        steps: Sequence[tuple[int, ...]],
+        serial: dict[int, tuple[int, ...]],
+        shared: bool,
+        binding: int,
+    ) -> None:
         context, count = ctypes.addressof(on.context()), len(steps)
         on_team = alone = _aligned_words(steps)
         if serial:
             alone = _aligned_words([serial.get(index, step) for index, step in enumerate(steps)])
         self._arrays = (on_team, alone)
-        self.parallel = Record(context, on_team.ctypes.data, count, 0)
-        self.serial = Record(context, alone.ctypes.data, count, 1)
+        self.parallel = Record(context, on_team.ctypes.data, count, 0, binding or None)
+        self.serial = Record(context, alone.ctypes.data, count, 1, binding or None)
         self.parallel_address = ctypes.addressof(self.parallel)
         self.serial_address = ctypes.addressof(self.serial)
         self.call: Callable[[int], int] = native().run_record
-        # The team is not taken for kernels that are all too small to be shared; library calls may want it.
-        self.shared = any(step[-1] != KERNEL or step[2] > step[3] for step in steps)
+        self.shared = shared  # the team is not taken where every step is too small for it
 
 
 def _words(name: str, words: tuple[int, ...], kind: int) -> tuple[int, ...]:

@@ -9,8 +9,9 @@ from typing_extensions import TypeVar
 
 from burn.backend.decorator import Decorator
 from burn.backend.fusion.handle import Lazy, Storage
-from burn.backend.fusion.stream import PlanCache, Stream
+from burn.backend.fusion.stream import MOST_ENTRIES, PlanCache, Stream, ref
 from burn.device import Device
+from burn.dtype import from_numpy
 from burn.errors import DeviceError
 from burn.ops.philox import words_needed
 from burn.program.interpreter import interpreted
@@ -30,8 +31,14 @@ if TYPE_CHECKING:
 I = TypeVar("I", bound=Device, default=Any)  # noqa: E741
 
 
+MOST_KNOWN = 4096
+"""Kinds of operands for which an operation remembers what its rule said."""
+
+
 class _Streams(threading.local):
     stream: Stream | None = None
+    marked: Stream | None = None
+    """The stream while it waits for the first operation after a step; `stream` is None then."""
 
 
 class Fusion(Decorator[I]):
@@ -56,10 +63,26 @@ class Fusion(Decorator[I]):
     @property
     def stream(self) -> Stream:
         """The stream of this thread."""
-        found = self._streams.stream
+        streams = self._streams
+        found = streams.stream
         if found is None:
-            found = self._streams.stream = Stream(self)
+            found, streams.marked = streams.marked, None
+            if found is None:
+                found = Stream(self)
+            else:
+                found.flush()
+            streams.stream = found
         return found
+
+    def mark(self) -> None:
+        """End a step: what was recorded runs when the next operation is, and is a plan of its own.
+
+        By then the caller has let go of the values before the step, so the plan may write over them.
+        """
+        streams = self._streams
+        stream = streams.stream
+        if stream is not None and stream.on_flush is None:
+            streams.stream, streams.marked = None, stream
 
     def prepare(self, program: Program, free: tuple[bool, ...]) -> Any:
         """A plan for a program: a function from inputs and scalars to outputs."""
@@ -110,9 +133,17 @@ class Fusion(Decorator[I]):
         at_once = self._at_once(op)
         streams = self._streams
         assert rule is not None
+        known: dict[Any, Any] = {}
+
+        def described(key: Any, args: tuple[Any, ...]) -> Any:
+            """Shapes and dtypes of the results; the rule is asked once for operands of one kind."""
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+            found = known[key] = rule(op, *args)[:2]
+            return found
 
         def run(*args: Any) -> Any:
-            shape, dtype, _ = rule(op, *args)
+            shape, dtype = rule(op, *args)[:2]
             if shape is None:
                 return at_once(*args)
             stream = streams.stream or self.stream
@@ -123,7 +154,39 @@ class Fusion(Decorator[I]):
                     return stream.record_several(op, operands, args[count:], shape, dtype)
                 return stream.record(op, operands, args[count:], shape, dtype)
 
-        return run
+        def run_one(x: Any, *attributes: Any) -> Any:
+            if x.__class__ is not Lazy:
+                return run(x, *attributes)
+            try:
+                found = known.get(key := (x.shape, x.dtype, attributes))
+            except TypeError:
+                return run(x, *attributes)
+            shape, dtype = found or described(key, (x, *attributes))
+            if shape is None:
+                return at_once(x, *attributes)
+            stream = streams.stream or self.stream
+            with stream.lock:
+                return stream.record(op, (stream.reference(x),), attributes, shape, dtype)
+
+        def run_two(x: Any, y: Any, *attributes: Any) -> Any:
+            if x.__class__ is not Lazy or y.__class__ is not Lazy:
+                return run(x, y, *attributes)
+            try:
+                found = known.get(key := (x.shape, x.dtype, y.shape, y.dtype, attributes))
+            except TypeError:
+                return run(x, y, *attributes)
+            shape, dtype = found or described(key, (x, y, *attributes))
+            if shape is None:
+                return at_once(x, y, *attributes)
+            stream = streams.stream or self.stream
+            with stream.lock:
+                return stream.record(op, (stream.reference(x), stream.reference(y)), attributes, shape, dtype)
+
+        if several or op.variadic:
+            return run
+        return {1: run_one, 2: run_two}.get(count, run)
+
+    # The next two are what `Stream.record` does, written out: they run for every operation of a program.
 
     def _one(self, op: Op) -> Any:
         """Record an elementwise operation of one operand."""
@@ -132,7 +195,16 @@ class Fusion(Decorator[I]):
         def run(x: Lazy) -> Lazy:
             stream = streams.stream or self.stream
             with stream.lock:
-                return stream.record(op, (stream.reference(x),), (), x.shape, result or x.dtype)
+                operand = x.number if x.stream is stream else stream.reference(x)
+                results = stream.results
+                shape, dtype, number = x.shape, result or x.dtype, len(results)
+                handle = Lazy(shape, dtype, self, None, stream, number)
+                stream.entries.append((op, (operand,), ()))
+                results.append(ref(handle))
+                stream.descriptions.append((shape, dtype))
+                if number > MOST_ENTRIES:
+                    stream.flush()
+            return handle
 
         return run
 
@@ -143,16 +215,28 @@ class Fusion(Decorator[I]):
         def run(x: Any, y: Any) -> Lazy:
             stream = streams.stream or self.stream
             with stream.lock:
-                if y.__class__ is not Lazy:
-                    operands = (stream.reference(x), stream.operand(y))
-                    return stream.record(op, operands, (), x.shape, result or x.dtype)
-                if x.__class__ is not Lazy:
-                    operands = (stream.operand(x), stream.reference(y))
-                    return stream.record(op, operands, (), y.shape, result or y.dtype)
-                shape = x.shape
-                if shape is not y.shape and shape != y.shape:
-                    shape = broadcast(name, shape, y.shape)
-                return stream.record(op, (stream.reference(x), stream.reference(y)), (), shape, result or x.dtype)
+                if x.__class__ is Lazy:
+                    first = x.number if x.stream is stream else stream.reference(x)
+                    shape, dtype = x.shape, result or x.dtype
+                    if y.__class__ is Lazy:
+                        second = y.number if y.stream is stream else stream.reference(y)
+                        if shape is not y.shape and shape != y.shape:
+                            shape = broadcast(name, shape, y.shape)
+                    else:
+                        second = stream.operand(y)
+                else:
+                    first = stream.operand(x)
+                    second = y.number if y.stream is stream else stream.reference(y)
+                    shape, dtype = y.shape, result or y.dtype
+                results = stream.results
+                number = len(results)
+                handle = Lazy(shape, dtype, self, None, stream, number)
+                stream.entries.append((op, (first, second), ()))
+                results.append(ref(handle))
+                stream.descriptions.append((shape, dtype))
+                if number > MOST_ENTRIES:
+                    stream.flush()
+            return handle
 
         return run
 
@@ -194,10 +278,11 @@ class Fusion(Decorator[I]):
         return super().receive(tensor)
 
     def from_host(self, array: np.ndarray[Any, Any]) -> Lazy:
-        return self._wrap(self.below.from_host(array))
+        value = self.below.from_host(array)
+        return Lazy(Shape(array.shape), from_numpy(array.dtype), self, Storage(value), None, -1)
 
     def to_host(self, handle: Lazy) -> np.ndarray[Any, Any]:
-        storage = handle.force()
+        storage = handle.storage or handle.force()
         storage.shared = True
         return self.below.to_host(storage.value)
 

@@ -39,17 +39,17 @@ class Lazy:
         self.storage = storage
         self.stream = stream
         self.number = number
-        self.error: BaseException | None = None
+
+    error: BaseException
+    """Why there will be no value: there only if there is neither storage nor stream."""
 
     def force(self) -> Storage:
         """The value, running the stream that makes it if need be."""
         storage = self.storage
         if storage is None:
-            if self.error is None:
-                assert self.stream is not None
+            if self.stream is not None:
                 self.stream.flush()
-            if self.error is not None:
-                raise self.error
             storage = self.storage
-            assert storage is not None
+            if storage is None:
+                raise self.error
         return storage

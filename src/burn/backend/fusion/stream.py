@@ -12,6 +12,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
+from itertools import compress
+from operator import call
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.fusion.handle import Lazy, Storage
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from burn.backend.fusion.device import Fusion
     from burn.dtype import DType
     from burn.ops.op import Op
+
+ref = weakref.ref
 
 MOST_ENTRIES = 20_000
 """A safety: a stream that nobody reads from runs when it has grown this long."""
@@ -150,10 +154,11 @@ class Stream:
         self, op: Op, operands: tuple[Any, ...], attributes: tuple[Any, ...], shape: Shape, dtype: DType
     ) -> Lazy:
         """Add an operation with one result."""
-        number = len(self.results)
+        results = self.results
+        number = len(results)
         handle = Lazy(shape, dtype, self.device, None, self, number)
         self.entries.append((op, operands, attributes))
-        self.results.append(weakref.ref(handle))
+        results.append(ref(handle))
         self.descriptions.append((shape, dtype))
         if number > MOST_ENTRIES:
             self.flush()
@@ -181,17 +186,15 @@ class Stream:
                 return
             if self.on_flush is not None:
                 self.on_flush()
-            wanted = tuple(number for number, ref in enumerate(self.results) if ref() is not None)
-            handles = [self.results[number]() for number in wanted]
+            found = [*map(call, self.results)]
+            wanted = tuple(compress(range(len(found)), [each is not None for each in found]))
             if wanted:
-                self._run(wanted, handles)
+                self._run(wanted, [found[number] for number in wanted])
             self._reset()
 
-    def _run(self, wanted: tuple[int, ...], handles: list[Lazy | None]) -> None:
-        free = tuple(
-            not storage.shared and owner() is None
-            for storage, owner in zip(self.inputs, self.input_owners, strict=True)
-        )
+    def _run(self, wanted: tuple[int, ...], handles: list[Any]) -> None:
+        owners = map(call, self.input_owners)
+        free = tuple([owner is None and not each.shared for each, owner in zip(self.inputs, owners, strict=True)])
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
         plan = None
@@ -205,13 +208,11 @@ class Stream:
             outputs = self._rescued(wanted, error, bool(getattr(plan, "reused", False)))
         storages = as_storages(outputs, self.inputs)
         for handle, storage in zip(handles, storages, strict=True):
-            if handle is None:
-                continue
-            handle.stream = None
             if isinstance(storage, BaseException):
                 handle.error = storage
             else:
                 handle.storage = storage
+            handle.stream = None
 
     def numbers(self) -> list[Any]:
         """The run-time numbers of this run."""

@@ -40,7 +40,7 @@ class Writer:
             return self.b.fma(x, y, z)
         return self.b.add(self.b.mul(x, y), z)
 
-    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+    def polynomial(self, x: Value, coefficients: Sequence[Operand]) -> Value:
         """A polynomial by Horner's rule, highest power first."""
         result: Operand = coefficients[0]
         for each in coefficients[1:]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from burn.backend.cpu.lower.loops import GRAIN
+from burn.backend.cpu.lower.loop_parts import GRAIN
 from burn.backend.cpu.lower.units import Schedule
 from burn.backend.cpu.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
 from burn.cube.ir import Value

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from burn.backend.cpu.lower.access import whole
-from burn.backend.cpu.lower.loops import GRAIN, Argument, Loop
+from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
 from burn.backend.cpu.lower.scalar_code import REDUCTION
 from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder

@@ -1,4 +1,8 @@
-"""Convolutions as library calls: channels-last images, weights packed the way the primitive likes them."""
+"""Convolutions of channels-last images: kernels of our own, or library calls with weights packed as the library likes.
+
+Kernels (`burn.backend.cpu.lower.direct`) make images and their gradients; gradients of weights, volumes, groups of
+several channels and what is too small to be worth a kernel are the library's.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu import onednn
 from burn.backend.cpu.lower.access import Access, whole
+from burn.backend.cpu.lower.direct import chosen, lower_direct
+from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
 from burn.backend.cpu.lower.images import is_last, settings, to_first
 from burn.dtype import f32
 from burn.errors import MissingOperation
@@ -44,6 +50,15 @@ def shapes_of(node: Node, values: Any) -> tuple[Sizes, Sizes, Sizes]:
     return (made, second, first) if node.op.name == "conv_x_backward" else (first, made, second)
 
 
+def has_a_kernel(program: Program, node: Node) -> bool:
+    """Whether this convolution runs on a kernel of our own."""
+    if node.op.name not in CONVOLUTIONS:
+        return False
+    if any(program.values[number].dtype is not f32 for number in (*node.reads(), *node.results)):
+        return False
+    return chosen(node.op.name, *shapes_of(node, program.values), node.attributes)
+
+
 def fits_the_library(program: Program, node: Node) -> bool:
     """Whether the library computes this convolution, and not by plain loops."""
     if node.op.name not in CONVOLUTIONS or not onednn.available():
@@ -68,7 +83,8 @@ class _Lowering:
     def __init__(self, calls: Calls, node: Node) -> None:
         self.calls, self.node, self.name = calls, node, node.op.name
         self.given = settings(node)
-        self.accesses = [calls.schedule.accesses[number] for number in node.reads()]
+        operands = [number for number in own_operands(node) if isinstance(number, int)]
+        self.accesses = [calls.schedule.accesses[number] for number in operands]
         made = [whole(number, tuple(calls.program.values[number].shape)) for number in node.results]
         if self.name == "conv":
             x, weight, *rest = self.accesses
@@ -82,13 +98,15 @@ class _Lowering:
         self.x, self.weight, self.out = x, weight, out
         self.bias = rest[0] if rest else None
         self.groups: int = self.given[-1]
-        shapes = (_logical(x), tuple(weight.shape), _logical(out))
-        self.primitive = primitive_of(self.name, *shapes, self.given, self.bias is not None)
-        self.label = f"{self.name} {'x'.join(map(str, shapes[0]))} by {'x'.join(map(str, shapes[1]))}"
+        self.shapes = (_logical(x), tuple(weight.shape), _logical(out))
+        self.label = f"{self.name} {'x'.join(map(str, self.shapes[0]))} by {'x'.join(map(str, self.shapes[1]))}"
 
     def steps(self) -> list[Step]:
         from burn.backend.cpu.lower.library import LibraryCall
 
+        if chosen(self.name, *self.shapes, self.given):
+            return self._kernel()
+        self.primitive = primitive_of(self.name, *self.shapes, self.given, self.bias is not None)
         roles = {"x": "x", "weight": "weight", "out": "out", "bias": "bias"}
         if self.name == "conv_x_backward":
             roles = {"x": "x_gradient", "weight": "weight", "out": "gradient"}
@@ -109,6 +127,15 @@ class _Lowering:
         places[roles["weight"]] = self._weight(self.primitive.layouts[roles["weight"]], before, after)
         written = {"conv": "out", "conv_x_backward": "x_gradient"}.get(self.name, "weight_gradient")
         return [*before, LibraryCall(self.primitive, places, self.label, (written,)), *after]
+
+    def _kernel(self) -> list[Step]:
+        """A kernel of our own, with what follows the convolution in it."""
+        assert self.bias is None, "the bias of a kernel belongs to its epilogue"
+        read, made = (self.out, self.x) if self.name == "conv_x_backward" else (self.x, self.out)
+        assert read.is_contiguous or self.groups == 1, f"{self.name}: an image is not channels-last"
+        epilogue, _ = epilogue_of(self.node)
+        label = self.label if epilogue is None else f"{self.label} {epilogue}"
+        return lower_direct(self.calls, self.node, read, self.weight, made, self.given, label)
 
     def _weight(self, wanted: Any, before: list[Step], after: list[Step]) -> tuple[int, int]:
         """Where the primitive finds, or leaves, the weight; packing and unpacking it are steps of their own."""

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from burn.backend.cpu.lower.access import Access, contiguous_strides
-from burn.backend.cpu.lower.loops import GRAIN, JUMP, OUTER, Argument, Loop
+from burn.backend.cpu.lower.loop_parts import GRAIN, JUMP, OUTER, Argument, Loop
 from burn.cube import KernelBuilder
 from burn.dtype import DType
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
+
+
+@dataclass
+class Packing(Loop):
+    """A copy of a weight in the order a kernel likes: kept while the weight is the same, however large it is."""
+
+
+def packing(access: Access, dtype: DType, target: int) -> Packing:
+    """The same as `copied`, of a weight."""
+    made = copied(access, dtype, target, "pack")
+    return Packing(made.kernel, made.arguments, made.extent, made.grain, made.label)
 
 
 def copied(access: Access, dtype: DType, target: int, label: str = "copy") -> Loop:
@@ -59,11 +71,14 @@ def _merged(access: Access) -> list[Dim]:
 
 
 def _ordered(dims: list[Dim]) -> list[Dim]:
-    """Lanes run along the last one: long, and in step with memory."""
+    """Lanes run along the last one: long, and in step with memory. The others follow the order of what is read."""
 
     def cost(dim: Dim) -> float:
         size, stride, out = dim
         return JUMP["load"] * (stride not in (0, 1)) + JUMP["store"] * (out != 1) + OUTER / max(size, 1)
 
     best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]))
-    return [*dims[:best], *dims[best + 1 :], dims[best]]
+    outer = [*dims[:best], *dims[best + 1 :]]
+    if dims[best][2] == 1:  # whole lines are written, wherever they go
+        outer.sort(key=lambda dim: -abs(dim[1]))
+    return [*outer, dims[best]]

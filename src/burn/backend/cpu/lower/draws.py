@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from burn.backend.cpu.lower.draws_last import draw_last
+from burn.backend.cpu.lower.images import is_last
 from burn.backend.cpu.lower.units import Schedule
 from burn.backend.cpu.lower.writer import KernelWriter, Routine
 from burn.cube.ir import Value
@@ -86,6 +88,8 @@ def _just_below(w: KernelWriter, x: Value) -> Value:
 
 def _lowered(w: KernelWriter, node: Node, wide: DType, transform: Transform) -> Routine:
     """Whole blocks side by side; the last one, if it is not needed whole, by itself."""
+    if is_last(node):
+        return draw_last(w, node, transform)
     b, result = w.b, node.results[0]
     out = w.target(result)
     seed, offset = (w.given(each, u64) for each in node.operands[:2])

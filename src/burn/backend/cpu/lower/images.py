@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.backend.cpu.lower.access import Access, whole
+from burn.backend.cpu.lower.epilogue import Epilogue
 from burn.program.program import Node, Program
 
 CHANNELS_LAST = "channels last"
@@ -38,7 +39,8 @@ def is_last(node: Node) -> bool:
 
 def settings(node: Node) -> tuple[Any, ...]:
     """The attributes of the row itself."""
-    return node.attributes[:-1] if is_last(node) else node.attributes
+    given = node.attributes[:-1] if is_last(node) else node.attributes
+    return given[:-1] if given and isinstance(given[-1], Epilogue) else given
 
 
 def logical(node: Node, access: Access) -> Access:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from burn.backend.cpu.lower.choosing import lower_argmax, lower_argmin
 from burn.backend.cpu.lower.counting import lower_arange
 from burn.backend.cpu.lower.draws import lower_bernoulli, lower_normal, lower_uniform
-from burn.backend.cpu.lower.loops import Loop
+from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.moving import lower_cat, lower_slice_assign, lower_unfold
 from burn.backend.cpu.lower.running import lower_cummax, lower_cummin, lower_cumprod, lower_cumsum
 from burn.backend.cpu.lower.scattering import lower_scatter, lower_select_assign

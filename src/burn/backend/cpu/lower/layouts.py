@@ -13,11 +13,22 @@ costs a row, and the loop runs over whole rows of pixels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from burn.backend.cpu import onednn
-from burn.backend.cpu.lower.convolution import CONVOLUTIONS, fits_the_library, primitive_of, shapes_of
+from burn.backend.cpu.lower.chains import Chain, ChainFinder
+from burn.backend.cpu.lower.convolution import (
+    CONVOLUTIONS,
+    fits_the_library,
+    has_a_kernel,
+    primitive_of,
+    shapes_of,
+)
+from burn.backend.cpu.lower.direct import reads_anyhow
+from burn.backend.cpu.lower.draws_last import DRAWS, is_drawn_last
+from burn.backend.cpu.lower.epilogue import CHANNEL, IMAGE, NUMBER, Epilogue
 from burn.backend.cpu.lower.images import CHANNELS_LAST, to_first, to_last
 from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
@@ -50,7 +61,12 @@ class _Layouts:
         self.program, self.notes = program, notes
         self.uses = program.uses()
         self.producer = program.producer()
-        self.convolutions = {position for position, node in enumerate(program.nodes) if fits_the_library(program, node)}
+        self.own = {position for position, node in enumerate(program.nodes) if has_a_kernel(program, node)}
+        self.convolutions = {
+            position
+            for position, node in enumerate(program.nodes)
+            if position in self.own or fits_the_library(program, node)
+        }
         for position, node in enumerate(program.nodes):
             if node.op.name in CONVOLUTIONS and position not in self.convolutions:
                 notes.decline("layouts", f"{node.op.name} {list(node.attributes)} has no fast form in the library")
@@ -63,6 +79,8 @@ class _Layouts:
         self.constant: set[int] = set()
         self.made: dict[Any, int] = {}  # what was derived already
         self.fused: dict[int, int] = {}  # position of an addition → position of the product whose bias it adds
+        self.chains: dict[int, Chain] = {}  # position of the last operation → the chain
+        self._find_chains()
         self._find_biases()
 
     def run(self) -> Program:
@@ -70,6 +88,9 @@ class _Layouts:
         if not self.convolutions and not any(node.op.name in CALLS for node in self.program.nodes):
             return self.program
         fused = set(self.fused.values())
+        for chain in self.chains.values():
+            fused.update((chain.start, *chain.positions))
+        fused.difference_update(self.chains)
         for position, node in enumerate(self.program.nodes):
             if position not in fused:
                 self._rewrite(position, node)
@@ -139,7 +160,9 @@ class _Layouts:
 
     def _rewrite(self, position: int, node: Node) -> None:
         name = node.op.name
-        if position in self.fused:
+        if position in self.chains:
+            self._chained(self.chains[position])
+        elif position in self.fused:
             self._product(self.program.nodes[self.fused[position]], node)
         elif position in self.convolutions:
             self._product(node, None)
@@ -147,6 +170,11 @@ class _Layouts:
             self._same(node.operands[0], node.results[0])
         elif self.convolutions and (name in FORWARD or name in BACKWARD) and self._pool(node):
             return
+        elif name in DRAWS and self._is_mask(node):
+            made = self._emit(
+                node.op, node.operands, (*node.attributes, CHANNELS_LAST), self._value_last(node.results[0])
+            )
+            self._made_last(node.results[0], made)
         elif is_map(node.op) and fits_a_loop(self.program, node) and self._follows(node):
             self._map(node)
         elif name in REDUCTIONS and fits_a_loop(self.program, node) and node.operands[0] in self.native:
@@ -199,11 +227,40 @@ class _Layouts:
 
     # Products
 
+    def _find_chains(self) -> None:
+        """What kernels of our own do to their results before they store them."""
+        finder = ChainFinder(self.program)
+        pools = [position for position, node in enumerate(self.program.nodes) if self._is_mean_gradient(node)]
+        for position in sorted([*self.own, *pools]):
+            chain = finder.find(position)
+            if chain is not None:
+                self.chains[chain.last] = chain
+
+    def _is_mean_gradient(self, node: Node) -> bool:
+        """Whether a node is a gradient of means that has a kernel, which can do more."""
+        means = node.op.name in BACKWARD and node.op.name != "max_pool_backward"
+        return means and bool(self.convolutions) and windows_of(self.program, node, self.producer) is not None
+
+    def _chained(self, chain: Chain) -> None:
+        """A node with the operations that follow it."""
+        node, result = self.program.nodes[chain.start], self.program.nodes[chain.last].results[0]
+        place: dict[str, Any] = {IMAGE: self._image, CHANNEL: self._memory, NUMBER: self._memory}
+        extra = [place[kind](given) if isinstance(given, int) else given for given, kind in chain.collector.operands]
+        epilogue = (chain.collector.finish(),)
+        if node.op.name in BACKWARD:
+            assert isinstance(node.operands[0], int)
+            operands = (self._image(node.operands[0]), *extra)
+            attributes = (*node.attributes, *epilogue, CHANNELS_LAST)
+            self._made_last(result, self._emit(node.op, operands, attributes, self._value_last(result)))
+        else:
+            self._product(node, None, result, extra, epilogue)
+
     def _find_biases(self) -> None:
         """Additions of one number a channel (or column) to a product that nobody else reads."""
         outputs = set(self.program.outputs)
+        claimed = {position for chain in self.chains.values() for position in chain.positions}
         for position, node in enumerate(self.program.nodes):
-            if node.op.name != "add" or not all(isinstance(each, int) for each in node.operands):
+            if position in claimed or node.op.name != "add" or not all(isinstance(each, int) for each in node.operands):
                 continue
             for product, bias in (node.operands, node.operands[::-1]):
                 assert isinstance(product, int)
@@ -222,6 +279,8 @@ class _Layouts:
         shape = tuple(self.program.values[node.results[0]].shape)
         given = tuple(self.program.values[bias].shape)
         if self.program.values[bias].dtype is not f32 or maker in self.fused.values():
+            return False
+        if maker in self.own:
             return False
         if maker in self.convolutions and node.op.name == "conv":
             wanted = (1, shape[1], *(1 for _ in shape[2:]))
@@ -242,9 +301,15 @@ class _Layouts:
         follows = any(is_map(reader.op) or reader.op.name in REDUCTIONS for reader in readers)
         return given[-1:] == shape[-1:] and prod(given) == shape[-1] and not follows
 
-    def _product(self, node: Node, addition: Node | None) -> None:
-        result = (addition or node).results[0]
-        extra: tuple[int, ...] = ()
+    def _product(
+        self,
+        node: Node,
+        addition: Node | None,
+        result: int | None = None,
+        extra: Sequence[Operand] = (),
+        epilogue: tuple[Epilogue, ...] = (),
+    ) -> None:
+        result = (addition or node).results[0] if result is None else result
         if addition is not None:
             (bias,) = (each for each in addition.operands if each != node.results[0])
             assert isinstance(bias, int)
@@ -256,13 +321,20 @@ class _Layouts:
             operands = (self._memory(first), self._memory(second), *extra)
             self.plain[result] = self._emit(node.op, operands, node.attributes, self.program.values[result])
             return
-        attributes = (*node.attributes, CHANNELS_LAST)
+        attributes = (*node.attributes, *epilogue, CHANNELS_LAST)
         if node.op.name == "conv_weight_backward":
             operands = (self._image(first), self._image(second))
             self.plain[result] = self._emit(node.op, operands, attributes, self.program.values[result])
         else:
-            operands = (self._image(first), self._memory(second), *extra)
+            image = self._last(first) if self._reads_anyhow(node, first) else self._image(first)
+            operands = (image, self._memory(second), *extra)
             self._made_last(result, self._emit(node.op, operands, attributes, self._value_last(result)))
+
+    def _reads_anyhow(self, node: Node, image: int) -> bool:
+        """Whether a convolution reads its image in any order: one of our own, whose lanes do not go through it."""
+        if self.producer[node.results[0]] not in self.own or image in self.constant:
+            return False
+        return reads_anyhow(node.op.name, *shapes_of(node, self.program.values), node.attributes)
 
     # Pooling
 
@@ -280,6 +352,15 @@ class _Layouts:
         for offset, number in enumerate(node.results):
             self._made_last(number, first + offset)
         return True
+
+    # Draws
+
+    def _is_mask(self, node: Node) -> bool:
+        """Whether a draw is read by kernels as an image, and can be made as one."""
+        number = node.results[0]
+        value = self.program.values[number]
+        read = any(reader in chain.positions for reader in self.uses[number] for chain in self.chains.values())
+        return read and is_drawn_last(value)
 
     # Elementwise
 

@@ -7,12 +7,13 @@ oneDNN cannot walk through it): temporaries, numbered after the values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from burn.backend.cpu import onednn
 from burn.backend.cpu.lower.access import Access, contiguous_strides
-from burn.backend.cpu.lower.copies import copied
-from burn.backend.cpu.lower.loops import Loop
+from burn.backend.cpu.lower.copies import copied, packing
+from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.units import Schedule
 from burn.dtype import DType, f32
 from burn.errors import MissingOperation
@@ -55,6 +56,7 @@ class Calls:
         self.producer = program.producer()
         self.uses = program.uses()
         self._packed: dict[Any, int] = {}
+        self._ordered: dict[Any, Access] = {}
 
     def lower(self, node: Node) -> list[Step] | None:
         """The steps of a node, or None where the engine has none and NumPy runs it."""
@@ -63,14 +65,14 @@ class Calls:
 
         if node.op.name == "reshape":
             return self._reshape(node)
-        pooled = lower_pooling(self.program, self.schedule, node, self.producer, self.uses)
+        pooled = lower_pooling(self, node)
         if pooled is not None:
-            return [pooled]
-        if not onednn.available() or any(number in self.schedule.constants for number in node.reads()):
+            return pooled
+        if any(number in self.schedule.constants for number in node.reads()):
             return None
         try:
             if node.op.name == "matmul":
-                return self._matmul(node)
+                return self._matmul(node) if onednn.available() else None
             return lower_convolution(self, node)
         except MissingOperation:
             return None
@@ -88,6 +90,15 @@ class Calls:
             size *= each
         number = self.temporary(size)
         return copied(access, dtype, number), Access(number, access.shape, contiguous_strides(access.shape))
+
+    def ordered(self, access: Access, dtype: DType) -> tuple[list[Step], Access]:
+        """The steps that copy a weight into the order of a kernel, and the access of the copy; equal ones share it."""
+        key = (access, dtype)
+        if key in self._ordered:
+            return [], self._ordered[key]
+        number = self.temporary(prod(access.shape) * dtype.size)
+        self._ordered[key] = Access(number, access.shape, contiguous_strides(access.shape))
+        return [packing(access, dtype, number)], self._ordered[key]
 
     def packed(self, access: Access, source: onednn.Layout, wanted: onednn.Layout) -> tuple[list[Step], int]:
         """The steps that bring an operand into the layout of a primitive, and the number of the result.

@@ -8,7 +8,7 @@ from typing import Any
 
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.copies import copied
-from burn.backend.cpu.lower.loops import GRAIN, Loop
+from burn.backend.cpu.lower.loop_parts import GRAIN, Loop
 from burn.backend.cpu.lower.units import Schedule
 from burn.backend.cpu.lower.writer import CARRIERS, Dim, KernelWriter, Routine, at, merged, plus, times
 from burn.dtype import DType, bool_

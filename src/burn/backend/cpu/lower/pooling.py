@@ -11,20 +11,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.access import Access
+from burn.backend.cpu.lower.epilogue import EpilogueWriter, own_operands
 from burn.backend.cpu.lower.images import logical, result, settings
-from burn.backend.cpu.lower.loops import GRAIN, Argument, Loop
+from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
 from burn.backend.cpu.lower.scalar_code import computed
-from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import DType, i64
 from burn.program.program import Node, Program
 
+if TYPE_CHECKING:
+    from burn.backend.cpu.lower.library import Calls, Step
+
 FORWARD = frozenset(("max_pool", "adaptive_max_pool", "avg_pool", "adaptive_avg_pool"))
 BACKWARD = frozenset(("max_pool_backward", "avg_pool_backward", "adaptive_avg_pool_backward"))
+KNOWN_CHANNELS = 64
+"""Channels up to which their number is part of the kernel."""
+
 FEWEST_CHANNELS = 8
 """With fewer channels lanes run along the last spatial dim."""
 
@@ -34,7 +40,7 @@ class Range:
     """Positions along one dim: the first, how many, and how far apart."""
 
     first: Value
-    count: Value
+    count: Value | int
     step: int
 
 
@@ -57,6 +63,8 @@ class Sliding:
     def elements(self, b: KernelBuilder, window: Value) -> Range:
         """The elements of the input in a window."""
         base = window * self.stride - self.padding
+        if self.is_tiling:
+            return Range(base, self.kernel, 1)
         skipped = b.max((self.dilation - 1 - base) // self.dilation, 0)
         stop = b.min((self.size - base + (self.dilation - 1)) // self.dilation, self.kernel)
         return Range(base + skipped * self.dilation, stop - skipped, self.dilation)
@@ -64,8 +72,16 @@ class Sliding:
     def most_elements(self) -> int:
         return self.kernel
 
+    @property
+    def is_tiling(self) -> bool:
+        """Whether every element belongs to one window."""
+        whole = self.padding == 0 and self.count * self.stride == self.size
+        return whole and self.kernel == self.stride and self.dilation == 1
+
     def windows(self, b: KernelBuilder, element: Value) -> Range:
         """The windows that reach over an element."""
+        if self.is_tiling:
+            return Range(element // self.stride, 1, 1)
         place = element + self.padding
         first = b.max((place - self.span + self.stride) // self.stride, 0)
         return Range(first, b.min(place // self.stride, self.count - 1) - first + 1, 1)
@@ -187,26 +203,24 @@ def windows_of(program: Program, node: Node, producer: dict[int, int]) -> list[D
     return dims if all(dim.is_whole() for dim in dims) else None
 
 
-def lower_pooling(
-    program: Program, schedule: Schedule, node: Node, producer: dict[int, int], uses: dict[int, list[int]]
-) -> Loop | None:
-    """The kernel of a pooling node, or None where it is none or NumPy must do it."""
-    dims = windows_of(program, node, producer)
-    if dims is None or any(number in schedule.constants for number in node.reads()):
+def lower_pooling(calls: Calls, node: Node) -> list[Step] | None:
+    """The steps of a pooling node, or None where it is none or NumPy must do it."""
+    dims = windows_of(calls.program, node, calls.producer)
+    if dims is None or any(number in calls.schedule.constants for number in node.reads()):
         return None
-    return _PoolWriter(program, schedule, node, dims, uses).write()
+    return _PoolWriter(calls, node, dims).write()
 
 
 class _PoolWriter:
-    def __init__(
-        self, program: Program, schedule: Schedule, node: Node, dims: list[Dim], uses: dict[int, list[int]]
-    ) -> None:
-        self.program, self.node, self.dims = program, node, dims
+    def __init__(self, calls: Calls, node: Node, dims: list[Dim]) -> None:
+        self.calls, self.program, self.node, self.dims = calls, calls.program, node, dims
+        program, uses = calls.program, calls.uses
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
         self.forward = node.op.name in FORWARD
         wanted = [n for n in node.results if uses[n] or n in program.outputs] or [node.results[0]]
-        self.sources = [logical(node, schedule.accesses[number]) for number in node.reads()]
+        self.read = [number for number in own_operands(node) if isinstance(number, int)]
+        self.sources = [logical(node, calls.schedule.accesses[number]) for number in self.read]
         self.targets = {
             position: result(node, program, position) for position, n in enumerate(node.results) if n in wanted
         }
@@ -224,34 +238,52 @@ class _PoolWriter:
         buffer = self.b.buffer(dtype, write=write)
         return buffer, [stride if stride in (0, 1) else self._size(stride) for stride in access.strides]
 
-    def write(self) -> Loop:
+    def write(self) -> list[Step]:
         """Rows of the result on the grid, its channels or its last spatial dim on lanes."""
         b, shape = self.b, self.shape
-        dtypes = [self.program.values[number].dtype for number in self.node.reads()]
+        dtypes = [self.program.values[number].dtype for number in self.read]
         reads = [self._buffer(access, dtype, False) for access, dtype in zip(self.sources, dtypes, strict=True)]
         writes = {
             position: self._buffer(access, self.program.values[self.node.results[position]].dtype, True)
             for position, access in self.targets.items()
         }
+        epilogue = EpilogueWriter(b, self.node, self.calls, self.arguments)
         lane = 1 if self.along_channels else len(shape) - 1
-        outer = [dim for dim in range(len(shape)) if dim != lane]
-        sizes = {dim: shape[dim] for dim in outer}  # part of the kernel: dividing by a constant is a multiplication
-        count, total = self._size(shape[lane]), self._size(math.prod(shape[dim] for dim in outer))
-        with b.grid(total) as i:
+        inner = len(shape) - 1 if self.along_channels else None  # pixels of a row, one after the other
+        outer = [dim for dim in range(len(shape)) if dim not in (lane, inner)]
+        # Sizes are part of the kernel: dividing by a constant is a multiplication.
+        count: Any = shape[lane] if shape[lane] <= KNOWN_CHANNELS and inner else self._size(shape[lane])
+        extent = math.prod(shape[dim] for dim in outer)
+        with b.grid(self._size(extent)) as i:
             index: dict[int, Value] = {}
             rest = i
             for dim in reversed(outer):
-                index[dim] = rest if dim == outer[0] else rest % sizes[dim]
-                rest = rest if dim == outer[0] else rest // sizes[dim]
-            with b.lane(count) as j:
-                index[lane] = j
-                values = self._element([index[dim] for dim in range(len(shape))], reads)
-                for position, (buffer, strides) in writes.items():
-                    place = _offset([index[dim] for dim in range(len(shape))], strides)
-                    b.store(buffer, place, b.cast(values[position], buffer.dtype) if position else values[position])
-        extent = math.prod(shape[dim] for dim in outer)
+                index[dim] = rest if dim == outer[0] else rest % shape[dim]
+                rest = rest if dim == outer[0] else rest // shape[dim]
+
+            def row() -> None:
+                with b.lane(count) as j:
+                    index[lane] = j
+                    places = [index[dim] for dim in range(len(shape))]
+                    values = self._element(places, reads)
+                    for position, (buffer, strides) in writes.items():
+                        where, value = _offset(places, strides), values[position]
+                        if position:
+                            value = b.cast(value, buffer.dtype)
+                        else:
+                            value = epilogue.applied(value, where, places[1])
+                        b.store(buffer, where, value)
+
+            if inner is None:
+                row()
+            else:
+                with b.serial(shape[inner]) as index[inner]:
+                    row()
         reach = math.prod(dim.most_elements() if self.forward else dim.most_windows() for dim in self.dims)
-        return Loop(b.finish(), self.arguments, extent, max(1, GRAIN // max(1, shape[lane] * reach)), self.node.op.name)
+        work = shape[lane] * reach * (shape[inner] if inner else 1)
+        label = f"{self.node.op.name} {epilogue.epilogue}" if epilogue.epilogue else self.node.op.name
+        made = Loop(b.finish(), self.arguments, extent, max(1, GRAIN // max(1, work)), label)
+        return [*epilogue.before, made]
 
     def _element(self, index: list[Value], reads: list[tuple[Any, list[Any]]]) -> tuple[Value, ...]:
         name = self.node.op.name
@@ -287,6 +319,8 @@ class _PoolWriter:
                     place = b.min(place, last)
                 return nested(dim + 1, [*places, place], mask, carried)
 
+            if isinstance(count, int) and count == 1 and not masked:
+                return step(b.const(i64, 0), *carried)
             made = b.loop(count, carried, step)
             return made if isinstance(made, tuple) else (made,)
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from burn.backend.cpu.lower.columns import COLUMNS
-from burn.backend.cpu.lower.loops import GRAIN
+from burn.backend.cpu.lower.loop_parts import GRAIN
 from burn.backend.cpu.lower.selecting import checkable, inside, note
 from burn.backend.cpu.lower.units import Schedule
 from burn.backend.cpu.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, merged, plus, times

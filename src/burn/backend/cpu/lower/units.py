@@ -4,7 +4,8 @@ Time is counted in steps: what a unit makes is there for units of later steps, a
 value is there at once. Elementwise nodes of one step and one shape that are connected by values share
 a loop. A reduction along the trailing dims shares it too: its result is one number per row, known to
 the rest of the same row (softmax and layer norm become one loop). Everything else (matmul, a
-reduction along other dims, an operation without a kernel) is a unit of its own.
+reduction along other dims, an operation without a kernel) is a unit of its own. A random mask that only
+elementwise nodes of its shape read is drawn in their loop.
 
 Nodes are first placed as early as they can run; then elementwise nodes sink to the loops that read
 them, so that `m * b1` is computed where the optimizer's update needs it and not in a loop of its own.
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from burn.backend.cpu.lower.access import Access, viewed, whole
+from burn.backend.cpu.lower.masks import is_mask
 from burn.ops.op import Op
 from burn.program.program import Constant, Node, Program
 
@@ -71,6 +73,7 @@ class Scheduler:
     def __init__(self, program: Program, fits: Callable[[Program, Node], bool]) -> None:
         self.program = program
         self.fits = fits
+        self.uses = program.uses()
         self.kinds: list[str] = []  # of each node: constant, view, row view, map, row, column, call
         self.step: dict[int, int] = {}  # the step in which a value is made; inputs: -1
         self.home: dict[int, Shape] = {}  # the shape of the loop in which a value is made
@@ -115,12 +118,26 @@ class Scheduler:
             kind = self._place_view(node)
             if kind is not None:
                 return kind
+        if is_mask(self.program, node) and self._joins_readers(node):
+            return self._place_map(node)
         if self.fits(self.program, node):
             if is_map(node.op):
                 return self._place_map(node)
             if name in REDUCTIONS:
                 return self._place_reduction(node)
         return self._place_call(node)
+
+    def _joins_readers(self, node: Node) -> bool:
+        """Whether everything that reads a draw is elementwise and of its shape."""
+        shape = self.program.values[node.results[0]].shape
+        readers = [self.program.nodes[position] for position in self.uses[node.results[0]]]
+        alike = [
+            is_map(reader.op)
+            and self.fits(self.program, reader)
+            and self.program.values[reader.results[0]].shape == shape
+            for reader in readers
+        ]
+        return bool(alike) and all(alike)
 
     def _place_view(self, node: Node) -> str | None:
         source, result = node.operands[0], node.results[0]
@@ -212,7 +229,7 @@ class Scheduler:
     def _sink(self) -> None:
         """Move a map that is only read by loops of its own shape to the first of them."""
         program = self.program
-        uses = program.uses()
+        uses = self.uses
         outputs = set(program.outputs)
         for position in range(len(program.nodes) - 1, -1, -1):
             if self.kinds[position] != "map":

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from burn.backend.cpu.lower.access import Access, whole
-from burn.backend.cpu.lower.loops import BLOCK, GRAIN, Argument, Loop
+from burn.backend.cpu.lower.loop_parts import BLOCK, GRAIN, Argument, Loop
 from burn.backend.cpu.lower.scalar_code import computed
 from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder

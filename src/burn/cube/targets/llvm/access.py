@@ -5,8 +5,11 @@ from __future__ import annotations
 from burn.cube.ir import Buffer, Operation, Value
 from burn.cube.targets.llvm.cpu import Cpu
 from burn.cube.targets.llvm.held import Held, Page
-from burn.cube.targets.llvm.instructions import kind, memory_element, suffix, vector
-from burn.dtype import DType, bool_
+from burn.cube.targets.llvm.instructions import kind, literal, memory_element, suffix, vector
+from burn.dtype import DType, bool_, f32, i32, u8
+
+LARGEST_LOOKUP = 32
+"""Elements up to which a constant table is held in registers."""
 
 
 class Access(Page):
@@ -45,9 +48,51 @@ class Access(Page):
             mask = None if self.mask is None else self.reversed(self.mask, "i1")
             text = self.load_from(self.address(buffer, last), dtype, self.lanes, mask)
             text = self.reversed(text, memory_element(dtype))
+        elif self.is_lookup(buffer):
+            text = self.lookup(buffer, index)
         else:
             text = self.gather(buffer, index)
         return Held(self.from_memory(text, dtype, self.lanes), self.lanes)
+
+    def is_lookup(self, buffer: Buffer) -> bool:
+        """Whether a constant table fits a few registers whose lanes the processor can choose from."""
+        register = self.cpu.vector_bits // 32
+        small = buffer.space == "table" and buffer.dtype is f32 and buffer.count <= LARGEST_LOOKUP
+        return small and self.cpu.vector_bits >= 256 and self.lanes % register == 0
+
+    def lookup(self, buffer: Buffer, index: Value) -> str:
+        """Elements of a small table: permutations of registers instead of a gather."""
+        register = self.cpu.vector_bits // 32
+        numbers = [f"float {literal(each, f32)}" for each in buffer.values]
+        numbers += ["float 0.0"] * (-len(numbers) % register)
+        tables = [f"<{', '.join(numbers[at : at + register])}>" for at in range(0, len(numbers), register)]
+        wide = self.get(index, self.lanes)
+        narrow = self.emit(f"trunc <{self.lanes} x i64> {wide} to <{self.lanes} x i32>")
+        pieces = []
+        for first in range(0, self.lanes, register):
+            part = self.resized(narrow, i32, self.lanes, register, first)
+            pieces.append(self.permuted(tables, part, register))
+        return self.joined(pieces, f32, register)
+
+    def permuted(self, tables: list[str], index: str, register: int) -> str:
+        """One register of elements from tables of a register each: the upper bits of an index tell the table."""
+        type_, places = kind(f32, register), kind(i32, register)
+        if register == 16 and len(tables) == 2:
+            arguments = [(type_, tables[0]), (places, index), (type_, tables[1])]
+            return self.call("llvm.x86.avx512.vpermi2var.ps.512", type_, arguments)
+        name = "llvm.x86.avx512.permvar.sf.512" if register == 16 else "llvm.x86.avx2.permps"
+        found = [self.call(name, type_, [(type_, each), (places, index)]) for each in tables]
+        bit = register
+        while len(found) > 1:
+            masked = self.emit(f"and {places} {index}, splat (i32 {bit})")
+            upper = self.emit(f"icmp ne {places} {masked}, zeroinitializer")
+            pairs = zip(found[::2], [*found[1::2], *found[-1:]])
+            found = [
+                self.emit(f"select {kind(bool_, register)} {upper}, {type_} {high}, {type_} {low}")
+                for low, high in pairs
+            ]
+            bit *= 2
+        return found[0]
 
     def load_from(self, pointer: str, dtype: DType, width: int, mask: str | None = None) -> str:
         type_ = vector(memory_element(dtype), width)
@@ -142,6 +187,21 @@ class Access(Page):
             self.store_to(self.address(buffer, last), text, dtype, mask)
         else:
             self.scatter(buffer, index, text)
+
+    def store_together(self, group: list[Operation]) -> None:
+        """Stores to neighbouring places of each lane: their values in turns, as one run of memory."""
+        buffer, count, lanes = group[0].buffer, len(group), self.lanes
+        assert buffer is not None
+        dtype = buffer.dtype
+        texts = [self.to_memory(self.get(each.operands[1], lanes), dtype, lanes) for each in group]
+        while len(texts) & (len(texts) - 1):
+            texts.append("poison")
+        whole = self.joined(texts, u8 if dtype is bool_ else dtype, lanes)
+        order = ", ".join(f"i32 {number * lanes + lane}" for lane in range(lanes) for number in range(count))
+        all_, given = vector(memory_element(dtype), lanes * count), vector(memory_element(dtype), lanes * len(texts))
+        mixed = self.emit(f"shufflevector {given} {whole}, {given} poison, <{lanes * count} x i32> <{order}>")
+        pointer = self.address(buffer, self.values[group[0].operands[0]].text)
+        self.write(f"store {all_} {mixed}, ptr {pointer}, align {dtype.size}")
 
     def store_to(self, pointer: str, text: str, dtype: DType, mask: str | None) -> None:
         type_ = vector(memory_element(dtype), self.lanes)

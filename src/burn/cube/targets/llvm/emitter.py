@@ -21,6 +21,12 @@ from burn.dtype import bool_, i64
 SMALL_BODY = 14
 """Loops with fewer operations than this take two vectors at a time."""
 
+NARROWEST = 4
+"""Lanes of the narrowest vectors of a lane axis with a known extent."""
+
+MOST_TOGETHER = 8
+"""Stores side by side that become one."""
+
 STRIPS = ((8, 16), (16, 8), (56, 4))
 """Vectors taken at a time by loops around another loop: (operations at most, vectors)."""
 
@@ -34,6 +40,7 @@ class Emitter(Access):
         self.symbol = symbol
         self.varying = varying_values(kernel)
         self.globals: list[str] = []
+        self.makers = {result: each for each in walk(kernel.body) for result in each.results}
 
     def run(self) -> str:
         """The module's text."""
@@ -88,8 +95,49 @@ class Emitter(Access):
     # Operations
 
     def region(self, region: Region) -> None:
-        for operation in region.operations:
-            self.operation(operation)
+        operations, position = region.operations, 0
+        while position < len(operations):
+            together = self.side_by_side(operations, position)
+            for operation in operations[position : position + max(together, 1)]:
+                if not together or operation.name != "store":
+                    self.operation(operation)
+            if together:
+                self.store_together(
+                    [each for each in operations[position : position + together] if each.name == "store"]
+                )
+            position += max(together, 1)
+
+    def side_by_side(self, operations: list[Operation], position: int) -> int:
+        """How many operations from here on are stores to i, i + 1, ... where i grows by their number from lane to lane.
+
+        Together they fill memory without gaps. Pure operations may lie between them; 0 if it is not so.
+        """
+        first = operations[position]
+        if first.name != "store" or self.lanes == 1 or self.mask is not None:
+            return 0
+        base, count = first.operands[0], self.values[first.operands[0]].stride
+        if not isinstance(count, int) or not 2 <= count <= MOST_TOGETHER:
+            return 0
+        found = 0
+        for end in range(position, len(operations)):
+            each = operations[end]
+            if each.name == "store":
+                if each.buffer is not first.buffer or (found and self.distance(each.operands[0], base) != found):
+                    return 0
+                found += 1
+                if found == count:
+                    return end + 1 - position
+            elif each.name not in PURE:
+                return 0
+        return 0
+
+    def distance(self, index: Value, base: Value) -> int | None:
+        """How far an index lies behind another, if that is a constant."""
+        made = self.makers.get(index)
+        if made is None or made.name != "add" or made.operands[0] is not base:
+            return None
+        constant = made.operands[1].constant
+        return constant if isinstance(constant, int) else None
 
     def operation(self, operation: Operation) -> None:
         name = operation.name
@@ -295,6 +343,10 @@ class Emitter(Access):
 
     def vector_loop(self, operation: Operation) -> None:
         """Whole vectors, then one masked pass over what is left, then the partial results by halving."""
+        known = operation.operands[0].constant
+        if operation.name != "reduce" and known is not None:
+            self.known_lanes(operation, int(known))
+            return
         given = self.get(operation.operands[0], 1)
         extent = self.call("llvm.smax.i64", "i64", [("i64", given), ("i64", "0")])
         if operation.name == "reduce":
@@ -315,6 +367,28 @@ class Emitter(Access):
             self.masked_body(operation, position, left, [])
 
         self.conditional(self.emit(f"icmp sgt i64 {left}, 0"), tail)
+        self.leave_lanes()
+
+    def known_lanes(self, operation: Operation, extent: int) -> None:
+        """A lane axis whose extent is part of the kernel: vectors that fit it, and nothing to test.
+
+        What a whole vector leaves over takes narrower ones: 24 floats are 16 and 8.
+        """
+        body, position, lanes = operation.regions[0], 0, self.widths_of(operation)[-1]
+        while position < extent:
+            left = extent - position
+            while lanes > left and lanes > NARROWEST:
+                lanes //= 2
+            whole = left - left % lanes
+            self.enter_lanes(lanes)
+            if whole == lanes:
+                self.define(body.arguments[0], Held(str(position), lanes, stride=1))
+                self.lane_body(operation, [])
+            elif whole:
+                self.whole_vectors(operation, str(position), str(position + whole), [], [])
+            else:
+                self.masked_body(operation, str(position), str(left), [])
+            position += whole or left
         self.leave_lanes()
 
     def masked_body(self, operation: Operation, position: str, left: str, carried: list[str]) -> list[str]:

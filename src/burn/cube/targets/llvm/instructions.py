@@ -136,21 +136,25 @@ class Instructions:
             return self.call(called, register, typed + rest)
 
         if width < lanes:
-            return self._resized(scale([self._resized(each, given, width, lanes) for each in x]), given, lanes, width)
+            return self.resized(scale([self.resized(each, given, width, lanes) for each in x]), given, lanes, width)
         pieces = []
         for first in range(0, width, lanes):
-            pieces.append(scale([self._resized(each, given, width, lanes, first) for each in x]))
+            pieces.append(scale([self.resized(each, given, width, lanes, first) for each in x]))
+        return self.joined(pieces, given, lanes)
+
+    def joined(self, pieces: list[str], dtype: DType, size: int) -> str:
+        """Vectors of `size` lanes, a power of two of them, as one."""
         while len(pieces) > 1:
-            size = width // len(pieces)
             order = ", ".join(f"i32 {each}" for each in range(2 * size))
-            type_ = kind(given, size)
+            type_ = kind(dtype, size)
             pieces = [
                 self.emit(f"shufflevector {type_} {left}, {type_} {right}, <{2 * size} x i32> <{order}>")
                 for left, right in zip(pieces[::2], pieces[1::2])
             ]
+            size *= 2
         return pieces[0]
 
-    def _resized(self, x: str, dtype: DType, old: int, new: int, first: int = 0) -> str:
+    def resized(self, x: str, dtype: DType, old: int, new: int, first: int = 0) -> str:
         """Some lanes of a vector, or a vector with more lanes."""
         if old == new:
             return x

@@ -1,0 +1,136 @@
+"""Epilogues: what is done to a result before it is stored.
+
+A convolution is mostly followed by elementwise operations: a bias, an activation, a mask, a residual sum. A kernel
+that has the result in registers does them there, and the image goes to memory once. An epilogue is a list of such
+operations as data. It stands last among the attributes of a node (before the mark of channels-last images), and the
+values it reads are the last operands of that node.
+
+Code comes from the same table as that of loops, so NaN and rounding are the same in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from burn.backend.cpu.lower.loop_parts import Argument
+from burn.backend.cpu.lower.scalar_code import CODE
+from burn.cube import KernelBuilder
+from burn.cube.ir import Buffer, Value
+from burn.dtype import f32
+from burn.program.program import Constant, Node, Operand, Scalar
+
+if TYPE_CHECKING:
+    from burn.backend.cpu.lower.library import Calls, Step
+
+MADE = -1
+"""Refers to the value that the kernel itself made."""
+
+IMAGE, CHANNEL, NUMBER = "image", "channel", "number"
+"""What an operand is: as large as the result, one number a channel, or one number."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One operation: its row, and what it reads: `MADE`, earlier terms as -2 - index, operands by index, constants."""
+
+    name: str
+    reads: tuple[int | Constant, ...]
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """Operations in order; the last one is what is stored. `kinds` tells what each operand is."""
+
+    terms: tuple[Term, ...]
+    kinds: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "then " + ", ".join(term.name for term in self.terms)
+
+
+def epilogue_of(node: Node) -> tuple[Epilogue | None, tuple[Operand, ...]]:
+    """The epilogue of a node and the operands it reads."""
+    for attribute in node.attributes[-2:]:
+        if isinstance(attribute, Epilogue):
+            return attribute, node.operands[len(node.operands) - len(attribute.kinds) :]
+    return None, ()
+
+
+def own_operands(node: Node) -> tuple[Operand, ...]:
+    """The operands of the row itself."""
+    epilogue, _ = epilogue_of(node)
+    return node.operands if epilogue is None else node.operands[: len(node.operands) - len(epilogue.kinds)]
+
+
+class EpilogueWriter:
+    """Writes the epilogue of a node into its kernel. `before` are steps that bring operands into order."""
+
+    def __init__(self, b: KernelBuilder, node: Node, calls: Calls, arguments: list[Argument]) -> None:
+        self.b = b
+        self.before: list[Step] = []
+        self.epilogue, operands = epilogue_of(node)
+        self.given: list[Buffer | Value] = []
+        for operand in operands:
+            if isinstance(operand, Scalar):
+                arguments.append(Argument("scalar", operand.slot, dtype=f32))
+                self.given.append(b.scalar(f32))
+            else:
+                assert isinstance(operand, int)
+                access = calls.schedule.accesses[operand]
+                if not access.is_contiguous:
+                    step, access = calls.copy(access, f32)
+                    self.before.append(step)
+                arguments.append(Argument("buffer", access.value, access.offset * f32.size))
+                self.given.append(b.buffer(f32))
+
+    def applied(self, made: Value, place: Value, channel: Value) -> Value:
+        """The value to store at `place` of the result, which belongs to `channel`."""
+        if self.epilogue is None:
+            return made
+        b = self.b
+        terms: list[Value] = []
+        indices: dict[str, Value | int] = {IMAGE: place, CHANNEL: channel, NUMBER: 0}
+        loaded: dict[int, Value] = {}
+
+        def read(reference: int | Constant) -> Value:
+            if isinstance(reference, Constant):
+                return b.const(f32, reference.value)
+            if reference < 0:
+                return made if reference == MADE else terms[-2 - reference]
+            if reference not in loaded:
+                held = self.given[reference]
+                kind = self.epilogue.kinds[reference] if self.epilogue else NUMBER
+                loaded[reference] = b.load(held, indices[kind]) if isinstance(held, Buffer) else held
+            return loaded[reference]
+
+        for term in self.epilogue.terms:
+            terms.append(CODE[term.name](b, *(read(reference) for reference in term.reads)))
+        return terms[-1]
+
+
+Reference = int | Constant
+
+
+class Collector:
+    """Collects the terms of one epilogue and the operands they read."""
+
+    def __init__(self) -> None:
+        self.terms: list[Term] = []
+        self.operands: list[tuple[Any, str]] = []  # numbers of values or scalars, and what they are
+
+    def operand(self, given: Any, kind: str) -> int:
+        """The reference of an operand; the same one is read once."""
+        if (given, kind) not in self.operands:
+            self.operands.append((given, kind))
+        return self.operands.index((given, kind))
+
+    def add(self, name: str, reads: Sequence[Reference]) -> int:
+        """Another term; gives its reference."""
+        self.terms.append(Term(name, tuple(reads)))
+        return -1 - len(self.terms)
+
+    def finish(self) -> Epilogue:
+        """The epilogue."""
+        return Epilogue(tuple(self.terms), tuple(kind for _, kind in self.operands))

@@ -1,0 +1,125 @@
+"""Loops with row reductions: several passes over each row."""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import Any
+
+from burn.backend.cpu.lower.loop_parts import DEAR, GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
+from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
+from burn.cube.ir import Value
+from burn.dtype import bool_
+from burn.program.program import Node
+
+
+class RowPasses(LoopParts):
+    """The passes over a row: reductions first, then what is written for each element."""
+
+    def _write_rows(self, outer: list[Any], inner: list[Any]) -> tuple[int, int]:
+        b = self.b
+        inner_size = math.prod(size for size, _ in inner)
+        rows = math.prod(size for size, _ in outer)
+        count = self._size(inner_size)
+        steps = self._row_steps(inner)
+        total = self._size(rows)
+        decomposed = self._outer_sizes(outer)
+        self._keep(inner_size)
+        self._declare_draws(inner_size)
+        with b.grid(total) as i:
+            self.row = i
+            bases = self._bases(i, outer, decomposed)
+            self._draw(bases, count)
+            for node in self.nodes:
+                if node.results[0] in self.schedule.row_values:
+                    self._write_row_value(node, count, bases, steps)
+            full = [number for number in self.stores if number not in self.schedule.row_values]
+            if full:
+                with b.lane(count) as j:
+                    known: dict[int, Value] = {}
+                    values = [self._value(number, bases, steps, j, known) for number in full]
+                    for number, value in zip(full, values, strict=True):
+                        index = self._index(("store", number), bases, steps, j)
+                        b.store(self._buffer(("store", number)), index, value)
+            # Last of all: a result may be written over an operand, which the row must have read by then.
+            for number in self.stores:
+                if number in self.schedule.row_values:
+                    b.store(self._buffer(("store", number)), bases["store", number], self.rows[number])
+        return rows, max(1, GRAIN // max(inner_size, 1))
+
+    def _row_steps(self, inner: list[Any]) -> dict[Any, Any]:
+        """The strides along a row; none where it is not one run of memory, and `inner_dims` tells more."""
+        if len(inner) > 1:
+            self.inner_dims = self._outer_sizes(inner)
+            return {}
+        return self._strides(inner[0][1] if inner else {})
+
+    def _write_row_value(self, node: Node, count: Value, bases: dict[Any, Any], steps: dict[Any, Any]) -> None:
+        """One number per row: a reduction over the row, or a map of such numbers."""
+        number = node.results[0]
+        if node.op.name in REDUCTION:
+            self.rows[number] = self._reduced(node, count, bases, steps)
+        else:
+            self.rows[number] = self._apply(node, lambda n: self._value(n, bases, steps, None, {}))
+
+    def _reduced(
+        self, node: Node, count: Value, bases: dict[Any, Any], steps: dict[Any, Any], start: Value | None = None
+    ) -> Value:
+        """The reduction of `count` elements of a row, from `start` on."""
+        b, source, kind = self.b, node.operands[0], REDUCTION[node.op.name]
+        assert isinstance(source, int)
+
+        def body(index: Value) -> Value:
+            j = index if start is None else start + index
+            known: dict[int, Value] = {}
+            value = self._value(source, bases, steps, j, known)
+            self._hold(known, j)
+            if kind in ("any", "all") and value.dtype is not bool_:
+                value = b.ne(value, 0)
+            return value
+
+        result: Value = b.reduce(count, kind, body)
+        return result
+
+    # What passes over a row share
+
+    def _passes(self) -> list[list[int]]:
+        """The values along the row that each pass over it needs, in the order of the passes."""
+        rows = self.schedule.row_values
+        found = [n.reads() for n in self._computing() if n.op.name in REDUCTION and n.results[0] in rows]
+        return [*found, [number for number in self.stores if number not in rows]]
+
+    def _needed(self, roots: list[int], known: set[int]) -> set[int]:
+        """The values along the row that a pass computes, if it finds `known` ones in memory."""
+        found: set[int] = set()
+        open_ = [number for number in roots if number not in self.schedule.row_values]
+        while open_:
+            number = open_.pop()
+            node = self.made.get(number)
+            if node is None or number in found:
+                continue
+            found.add(number)
+            if number not in known:
+                open_ += [each for each in node.reads() if each not in self.schedule.row_values]
+        return found
+
+    def _keep(self, length: int) -> None:
+        """Make room for dear values that several passes compute."""
+        if length > LONGEST_KEPT:
+            return
+        passes = self._passes()
+        counts = collections.Counter(number for roots in passes for number in self._needed(roots, set()))
+        dear = {n for n, count in counts.items() if count > 1 and self.made[n].op.name in DEAR}
+        counts = collections.Counter(number for roots in passes for number in self._needed(roots, dear))
+        room = max(SHORTEST_KEPT, 1 << (length - 1).bit_length())
+        for number in sorted(dear):
+            if counts[number] > 1:
+                dtype = computed(self.program.values[number].dtype)
+                self.kept[number] = self.b.shared(dtype, room)
+
+    def _hold(self, known: dict[int, Value], j: Value) -> None:
+        """Write what this pass was the first to compute."""
+        for number, buffer in self.kept.items():
+            if number in known and number not in self.held:
+                self.b.store(buffer, j, known[number])
+                self.held.add(number)
