@@ -13,6 +13,7 @@ Further abilities of a class, all optional:
 - `__tree_update__(self, token, children)` puts new contents into the same object. Such *mutable*
   nodes (a running mean, an optimizer) have an identity: found twice in a tree, one is one in its copy too.
 - `__flat__(self)` gives leaves and structure from a cache, or None where there is none at the moment.
+  `__keep_flat__(self, leaves, structure)` fills that cache for a tree that was just put together.
 - A tensor class with `__untree__` and `__tree_token__` is a leaf with a token, such as a parameter with its
   id. Taken apart it is itself the leaf; put together, a plain tensor becomes one, and the same tensor
   at two places with the same token becomes the same object.
@@ -246,9 +247,10 @@ def _hashable(value: Any) -> Any:
 class Assembly:
     """Trees being put together, with the mutable nodes that are there already by their numbers."""
 
-    __slots__ = ("mutables", "wrapped")
+    __slots__ = ("collected", "mutables", "wrapped")
 
     def __init__(self, mutables: Sequence[Any] = ()) -> None:
+        self.collected: list[Any] | None = None  # the leaves of the tree being made, if it keeps them
         self.mutables: list[Any] = list(mutables)
         self.wrapped: dict[tuple[int, Any], tuple[Any, Any]] = {}  # tensors, and the leaves with tokens made of them
 
@@ -268,35 +270,40 @@ class Assembly:
             raise ValueError(f"unflatten: the structure has {structure.leaves} leaves, {len(leaves)} were given")
 
     def _make(self, structure: Structure, take: Callable[[], Any]) -> Any:
-        kind, token = structure.kind, structure.token
+        kind, token, children, _, mutables = structure
         if kind is LEAF:
-            return take()
+            leaf = take()
+            if self.collected is not None:
+                self.collected.append(leaf)
+            return leaf
         if kind is STATIC:
-            return token.value if isinstance(token, _ById) else token[1]
+            return token.value if token.__class__ is _ById else token[1]
         if kind is KNOWN:
             return self.mutables[token]
-        if getattr(kind, "__tree_leaf__", False):
-            return self._leaf_with_token(kind, token, take())
-        number = -1
-        if hasattr(kind, "__tree_update__"):
+        maker = _MAKERS.get(kind)
+        if maker is None:
+            maker = _MAKERS[kind] = _maker_of(kind)
+        if maker is A_LEAF_WITH_TOKEN:
+            leaf = self._leaf_with_token(kind, token, take())
+            if self.collected is not None:
+                self.collected.append(leaf)
+            return leaf
+        if maker is A_MUTABLE:
             number = len(self.mutables)
             self.mutables.append(None)
-        children = [self._make(child, take) for child in structure.children]
-        if kind is list or kind is tuple:
-            return kind(children)
-        if kind is dict:
-            return dict(zip(token, children, strict=True))
-        if hasattr(kind, "__untree__"):
-            made = kind.__untree__(token, children)
-            if number >= 0:
-                self.mutables[number] = made
+            made = self.mutables[number] = kind.__untree__(token, [self._make(child, take) for child in children])
             return made
-        if hasattr(kind, "_fields"):
-            return kind(*children)
-        made = object.__new__(kind)
-        for name, child in zip(token, children, strict=True):
-            object.__setattr__(made, name, child)
-        return made
+        if maker is A_KEPT and self.collected is None and not mutables:
+            collected = self.collected = []
+            try:
+                made = kind.__untree__(token, [self._make(child, take) for child in children])
+            finally:
+                self.collected = None
+            made.__keep_flat__(collected, structure)
+            return made
+        if maker is A_KEPT:
+            maker = _own_made
+        return maker(kind, token, [self._make(child, take) for child in children])
 
     def _leaf_with_token(self, kind: Any, token: Any, leaf: Any) -> Any:
         if leaf.__class__ is kind and leaf.__tree_token__ == token:
@@ -305,3 +312,40 @@ class Assembly:
         if found is None:
             found = self.wrapped[id(leaf), token] = (leaf, kind.__untree__(token, (leaf,)))
         return found[1]
+
+
+Maker = Callable[[Any, Any, list[Any]], Any]
+
+A_LEAF_WITH_TOKEN, A_MUTABLE, A_KEPT = _Mark("leaf with token"), _Mark("mutable"), _Mark("kept")
+"""Classes that take more to be put together than their token and their children."""
+
+
+def _own_made(kind: Any, token: Any, children: list[Any]) -> Any:
+    return kind.__untree__(token, children)
+
+
+def _fields_made(kind: Any, token: Any, children: list[Any]) -> Any:
+    made = object.__new__(kind)
+    for name, child in zip(token, children, strict=True):
+        object.__setattr__(made, name, child)
+    return made
+
+
+def _maker_of(kind: Any) -> Any:
+    """How values of a class are put together; found once."""
+    if getattr(kind, "__tree_leaf__", False):
+        return A_LEAF_WITH_TOKEN
+    if kind is list or kind is tuple:
+        return lambda kind, token, children: kind(children)
+    if kind is dict:
+        return lambda kind, token, children: dict(zip(token, children, strict=True))
+    if hasattr(kind, "__untree__"):
+        if hasattr(kind, "__tree_update__"):
+            return A_MUTABLE
+        return A_KEPT if hasattr(kind, "__keep_flat__") else _own_made
+    if hasattr(kind, "_fields"):
+        return lambda kind, token, children: kind(*children)
+    return _fields_made
+
+
+_MAKERS: dict[Any, Any] = {}

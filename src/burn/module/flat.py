@@ -46,12 +46,34 @@ class Flat:
         self.changes_then = Flat.changes
         return structure
 
+    def keep(self, module: Any, leaves: list[Any], structure: Structure) -> None:
+        """Take over what is known of a module that was just put together."""
+        self.leaves, self.structure = leaves, structure
+        self.containers = []
+        if _has_containers(structure):
+            _note_containers(module.__dict__, self.containers)
+        self.changes_then = Flat.changes
+
     def _same_containers(self) -> bool:
         for container, held in self.containers:
             now = container.values() if isinstance(container, dict) else container
             if len(container) != len(held) or not all(map(operator.is_, now, held)):
                 return False
         return True
+
+
+_WITH_CONTAINERS: dict[int, tuple[Structure, bool]] = {}
+"""Whether a structure holds lists or dicts, by its identity; the structure is kept so that it stays the same."""
+
+
+def _has_containers(structure: Structure) -> bool:
+    known = _WITH_CONTAINERS.get(id(structure))
+    if known is None:
+        if len(_WITH_CONTAINERS) > 256:
+            _WITH_CONTAINERS.clear()
+        found = structure.kind in (list, dict) or any(map(_has_containers, structure.children))
+        known = _WITH_CONTAINERS[id(structure)] = structure, found
+    return known[1]
 
 
 def _note_containers(fields: dict[str, Any], noted: list[tuple[Any, tuple[Any, ...]]]) -> None:

@@ -328,6 +328,11 @@ class Module:
             object.__setattr__(self, "_flat", flat)
         return flat.of(self)
 
+    def __keep_flat__(self, leaves: list[Any], structure: Any) -> None:
+        flat = Flat()
+        flat.keep(self, leaves, structure)
+        object.__setattr__(self, "_flat", flat)
+
     def __tree__(self) -> tuple[Sequence[Any], Any]:
         """Tensors and what holds them are children; every other field, a float too, belongs to the structure."""
         children: list[Any] = []

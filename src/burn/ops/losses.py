@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.errors import ShapeError
 from burn.ops.declare import composite, floating, integral
-from burn.ops.indexing import one_hot
+from burn.ops.movement import positions
 from burn.ops.op import Op
 from burn.ops.softmax import log_softmax, softmax
 from burn.shape import axis
@@ -32,8 +32,9 @@ def _rule(op: Op, logits: Any, targets: Any) -> Any:
 
 
 def _gradient(g: Any, logits: Any, targets: Any) -> Any:
-    chosen = one_hot(targets, logits.shape[-1]).cast(logits.dtype)
-    return (softmax(logits, -1) - chosen) * g.unsqueeze_dim(len(logits.shape) - 1)
+    last = len(logits.shape) - 1
+    chosen = positions(logits.shape[-1], logits.device).equal(targets.unsqueeze_dim(last))
+    return (softmax(logits, -1) - chosen.cast(logits.dtype)) * g.unsqueeze_dim(last)
 
 
 @composite(rule=_rule, prepare=_prepare, vjp=dict(logits=_gradient))
