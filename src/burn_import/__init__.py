@@ -1,6 +1,11 @@
-"""Models from elsewhere: ONNX graphs, PyTorch and safetensors weights, as modules and records.
+"""Models from elsewhere, as modules and records.
 
-Nothing is exported yet.
+from burn_import.pytorch import PyTorchFileRecorder
+from burn_import.safetensors import SafetensorsFileRecorder
+
+model = Net.init(device).load_record(PyTorchFileRecorder().load("model.pt", device))
+
+Each package is imported by its own name; this one is empty, so that asking for weights loads nothing else.
 """
 
 __all__: list[str] = []

@@ -224,6 +224,8 @@ class Replay:
             made = as_storages(capture.plan(storages, numbers), storages)
         else:
             if instance is None or not instance.is_current():
+                if instance is None:
+                    device.plans.release()  # the plans of the recorded calls may not be needed any more
                 instance = self.instance = capture.plan.take()
                 self.changed = [
                     (i, each, lazy_handle(each)) for i, each in enumerate(leaves) if isinstance(each, Tensor)

@@ -248,6 +248,10 @@ class Plan:
         if len(self.instances) < MOST_INSTANCES and instance.threads == self.threads:
             self.instances.append(instance)
 
+    def release(self) -> None:
+        """Give back the memory that waits for the next run."""
+        self.instances.clear()
+
     def describe(self) -> str:
         """The steps of the plan, a line each."""
         lines = []

@@ -61,6 +61,14 @@ class PlanCache:
             while len(self._plans) > self.most:
                 self._plans.popitem(last=False)
 
+    def release(self) -> None:
+        """Let every plan give back the memory that it keeps for its next run."""
+        with self._lock:
+            for plan in self._plans.values():
+                release = getattr(plan, "release", None)
+                if release is not None:
+                    release()
+
     def latest(self) -> Any:
         """The plan that was used last, or None."""
         with self._lock:

@@ -1,0 +1,42 @@
+"""The recorder that reads files of PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from burn.errors import MissingOperation
+from burn.record.errors import RecordError
+from burn.record.recorder import P, Recorder
+from burn_import.common.arguments import as_load_args
+from burn_import.common.imported import ImportedRecord, imported
+from burn_import.pytorch.reader import PytorchReader, some
+
+if TYPE_CHECKING:
+    from burn.device import Device
+
+
+class PyTorchFileRecorder(Recorder[P]):
+    """Reads the weights of a `.pt` or `.pth` file. Neither PyTorch nor anything in the file is run.
+
+    record = PyTorchFileRecorder().load("model.pt", device)
+    model = Net.init(device).load_record(record)
+    """
+
+    def load(self, args: Any, device: Device | None = None) -> ImportedRecord:
+        """The record of a path, an open binary file or `LoadArgs`. Tensors are read when a module takes them."""
+        args = as_load_args("load", args)
+        reader = PytorchReader(args.file, top_level_key=args.top_level_key, mapped=self.mapped)
+        if "" in reader.tensors:
+            raise RecordError(f"load: {args.name}: it holds one tensor without a name; save a dict of tensors")
+        if not reader.tensors:
+            value = reader.value
+            found = f"a dict of {some(list(map(str, value)))}" if isinstance(value, dict) else type(value).__name__
+            raise RecordError(f"load: {args.name}: it holds no tensors; there is {found}")
+        return imported(reader.tensors, args, self.precision, device)
+
+    def record(self, record: Any, path: Any) -> NoReturn:
+        """Not available: files of PyTorch are read only."""
+        raise MissingOperation(
+            "record: files of PyTorch are read only; write SafetensorsRecorder().record(model, path) for PyTorch, or "
+            "NamedMpkFileRecorder().record(model, path)"
+        )
