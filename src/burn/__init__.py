@@ -52,7 +52,7 @@ from burn.tensor import Distribution, Tensor, TensorData
 from burn.version import __version__
 
 if TYPE_CHECKING:
-    from burn import config, module, nn, optim, record
+    from burn import config, data, module, nn, optim, record
     from burn.backend import Cpu, Fusion, LibTorch
     from burn.backend.cpu.pool import get_num_threads, set_num_threads
     from burn.capture import CaptureWarning, Scalar, compile
@@ -77,8 +77,8 @@ __all__ = [
     "Config", "Cpu", "DType", "DTypeError", "DataError", "Device", "DeviceError", "Distribution", "Float", "Fusion",
     "IndexingError", "Int", "LibTorch", "MissingOperation", "Module", "NdArray", "NoCheckpointing", "OutOfMemory",
     "Param", "Scalar", "Shape", "ShapeError", "Tensor", "TensorData", "__version__", "bf16", "bool_", "compile",
-    "config", "default_device", "f16", "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "module", "nn",
-    "optim", "record", "set_default_device", "set_num_threads", "tensor", "u16", "u32", "u64", "u8",
+    "config", "data", "default_device", "f16", "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "module",
+    "nn", "optim", "record", "set_default_device", "set_num_threads", "tensor", "u16", "u32", "u64", "u8",
 ]  # fmt: skip
 
 
@@ -95,7 +95,7 @@ _LATER = {
     "get_num_threads": "burn.backend.cpu.pool",
     "set_num_threads": "burn.backend.cpu.pool",
 }
-_PACKAGES = {"config", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
+_PACKAGES = {"config", "data", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
 
 
 def __getattr__(name: str) -> Any:

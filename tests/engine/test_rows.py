@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import burn
-from burn import Cpu, Tensor
+from burn import Cpu, NdArray, Tensor
 from burn.backend.cpu.lower.chunks import CHUNK
 from burn.cube.ir import walk
 from burn.tensor import activation
@@ -108,3 +108,18 @@ def test_what_follows_a_long_reduction_still_shares_its_loop():
     got = np.asarray(x / (x * x).sum_dim(1).sqrt())
     assert [work.extent for work in works()] == [5, 1]
     np.testing.assert_allclose((got.astype(np.float64) ** 2).sum(), 1.0, rtol=1e-5)
+
+
+def test_rows_of_one_shape_but_different_lengths_are_not_mixed_up():
+    """A number per row of dim 2 must not join a loop whose rows are dims 1 and 2."""
+    x = np.random.default_rng(3).normal(size=(2, 4, 5)).astype(np.float32)
+    found = {}
+    for device in (NdArray(), Cpu()):
+        t = Tensor.from_data(x, device)
+        factor = Tensor.from_data(np.arange(4, dtype=np.float32), device).reshape([1, 4, 1]) * 2.0 + 1.0
+        one, other = t * 1.5, t * 2.5
+        parts = [(one.sum_dim(2) * factor).sum_dim(1), one.sum_dims([1, 2])]
+        parts += [(other.sum_dim(2) * factor).sum_dim(1), other.sum_dims([1, 2])]
+        found[device] = [part.reshape([2]).numpy() for part in parts]
+    for mine, expected in zip(found[Cpu()], found[NdArray()], strict=True):
+        assert np.allclose(mine, expected, rtol=1e-5)

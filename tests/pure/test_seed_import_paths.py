@@ -16,6 +16,8 @@ burn.tensor.grid.meshgrid burn.tensor.grid.GridIndexing burn.tensor.linalg.vecto
 burn.tensor.backend.Backend burn.tensor.backend.AutodiffBackend
 burn.backend.NdArray burn.backend.LibTorch burn.backend.Autodiff
 burn.prelude.Tensor
+burn.data.dataset.vision.MnistItem burn.data.dataset.vision.MnistDataset burn.data.dataset.transform.Mapper
+burn.data.dataloader.batcher.Batcher burn.data.data_loader.batcher.Batcher burn.data.dataloader.DataLoaderBuilder
 """.split()
 
 PRELUDE = "Backend Bool Device ElementConversion Float Int Shape Tensor TensorData".split()

@@ -224,6 +224,7 @@ HUGE = 1 << 61
         (BurnpackRecorder, burnpack({"tensors": {"a": entry([HUGE], 0, 4 * HUGE)}}, b"1234"), "should have"),
         (BurnpackRecorder, burnpack({"tensors": {}, "scalars": {"n": {"Int": "1"}}}), "n: no number"),
     ],
+    ids=lambda value: "raw" if isinstance(value, bytes) else getattr(value, "__name__", value),
 )
 def test_what_a_hostile_file_announces_is_checked(recorder_class: Any, raw: bytes, message: str) -> None:
     tracemalloc.start()

@@ -98,7 +98,7 @@ class Names(Mapping[str, Any]):
 
     def read(self, annotation: str) -> Any:
         """The type that the text of an annotation means."""
-        return eval(annotation.strip(), {"__builtins__": {}}, self)
+        return eval(annotation.strip(), {"__builtins__": {"__import__": __import__}}, self)  # generics import lazily
 
 
 def own_annotations(cls: type) -> dict[str, Any]:

@@ -198,6 +198,18 @@ def hard_sigmoid(x: Tensor[B], alpha: float = 0.2, beta: float = 0.5) -> Tensor[
     return (x * alpha + beta).clamp(0.0, 1.0)
 
 
+def _swish_gradient(g: Any, x: Any, alpha: float) -> Any:
+    gate = sigmoid(x * alpha)
+    return g * gate * ((x * alpha) * (1.0 - gate) + 1.0)
+
+
+@function(_swish_gradient)
+def swish(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
+    """Weigh each element by the sigmoid of `alpha` times it."""
+    values = wide(x)
+    return cast_to(values / ((values * -alpha).exp() + 1.0), x.dtype)
+
+
 @function(lambda g, x: (g * (x / 3.0 + 0.5)).mask_fill(x <= -3.0, 0.0).mask_where(x >= 3.0, g))
 def hard_swish(x: Tensor[B]) -> Tensor[B]:
     """Weigh each element by a sigmoid made of straight lines."""

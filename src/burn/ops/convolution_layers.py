@@ -9,7 +9,7 @@ from burn.errors import ArgumentError, ShapeError
 from burn.ops.convolution import conv, conv_x_backward, geometry, weight_gradient, x_gradient
 from burn.ops.declare import composite, only_floats, prepared
 from burn.ops.op import Op
-from burn.ops.windows import Padding, Sizes, check_rank, extent, not_negative, paddings, positive
+from burn.ops.windows import Padding, Sizes, check_rank, extent, not_negative, paddings, positive, spatial_rank
 from burn.shape import Shape
 
 if TYPE_CHECKING:
@@ -189,4 +189,69 @@ def conv_transpose3d(
     groups: int = 1,
 ) -> Tensor[B]:
     """Transpose a convolution of 3 dims: `weight` has the shape (channels, out / groups, *kernel)."""
+    return _transposed(x, weight, bias, stride, padding, padding_out, dilation, groups)  # type: ignore[no-any-return]
+
+
+# Any number of dims
+
+
+def _split(total: int, upper: bool) -> tuple[int, int]:
+    """A padding over both sides; the odd element comes after, or (not `upper`) before."""
+    half = total // 2
+    return (half, total - half) if upper else (total - half, half)
+
+
+def _any_rule(
+    op: Op, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, padding_out: Any, dilation: Any, groups: Any,
+    output_size: Any,
+) -> Any:  # fmt: skip
+    name, rank = op.name, spatial_rank(op.name, x.shape)
+    check_rank(name, weight.shape, rank, "weight")
+    (parts,) = positive(name, "groups", groups, 1)
+    if x.shape[1] != weight.shape[0] or x.shape[1] % parts:
+        raise ShapeError(
+            f"{name}: x {tuple(x.shape)} has {x.shape[1]} channels, weight {tuple(weight.shape)} "
+            f"(in, out / groups, *kernel) takes {weight.shape[0]}, and groups={parts} must divide them"
+        )
+    steps, holes = positive(name, "stride", stride, rank), positive(name, "dilation", dilation, rank)
+    extra = not_negative(name, "padding_out", padding_out, rank)
+    if isinstance(padding, str) and padding not in ("same", "same_lower", "valid"):
+        raise ArgumentError(f'{name}: padding must be "same", "same_lower", "valid" or numbers, got {padding!r}')
+    wanted: Any = None if output_size is None else positive(name, "output_size", output_size, rank)
+    if wanted is None and padding in ("same", "same_lower"):
+        wanted = tuple(size * step for size, step in zip(x.shape[2:], steps, strict=True))
+    none = ((0, 0),) * rank
+    if wanted is not None:
+        full = _transposed_sizes(x.shape, weight.shape, steps, none, extra, holes)
+        pads = tuple(_split(have - want, padding == "same") for have, want in zip(full, wanted, strict=True))
+    else:
+        pads = paddings(name, padding, tuple(x.shape[2:]), tuple(weight.shape[2:]), steps, holes)
+    sizes = _transposed_sizes(x.shape, weight.shape, steps, pads, extra, holes)
+    if min(sizes) < 1:
+        raise ShapeError(
+            f"{name}: x {tuple(x.shape)} and weight {tuple(weight.shape)} with padding {padding!r} give {sizes}"
+        )
+    channels = weight.shape[1] * parts
+    _check_bias(op, bias, channels)
+    return Shape((x.shape[0], channels, *sizes)), x.dtype, (steps, pads, extra, holes, parts, None)
+
+
+@composite(rule=_any_rule, prepare=_prepare, bound="compute")
+def conv_transpose(
+    x: Tensor[B],
+    weight: Tensor[Any],
+    bias: Tensor[Any] | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    padding_out: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    output_size: Any = None,
+) -> Tensor[B]:
+    """Transpose a convolution of one to three dims: `weight` has the shape (channels, out / groups, *kernel).
+
+    A padding is a number or a pair (before, after) a dim, and a negative one lengthens the result;
+    "same" and "same_lower" give `stride` times the size. With an `output_size` the padding follows from
+    it, the odd element before unless the padding is "same".
+    """
     return _transposed(x, weight, bias, stride, padding, padding_out, dilation, groups)  # type: ignore[no-any-return]

@@ -82,3 +82,22 @@ def _arange(start: Any, step: Any, count: int, dtype: DType) -> Any:
 def arange(start: Operand, stop: Operand, step: Operand = 1, dtype: Any = None) -> Tensor[Any]:
     """Count from `start` up to, but not including, `stop`."""
     ...
+
+
+def _literal_rule(op: Op, device: Device, data: Any, shape: Any, dtype: Any) -> Any:
+    target = as_dtype(dtype)
+    sizes = checked_shape(op.name, shape, target)
+    if not isinstance(data, bytes) or len(data) != sizes.num_elements() * target.numpy.itemsize:
+        needed = sizes.num_elements() * target.numpy.itemsize
+        given = len(data) if isinstance(data, bytes) else type(data).__name__
+        raise ArgumentError(f"{op.name}: {tuple(sizes)} of {target} is {needed} bytes, got {given}")
+    return sizes, target, (data, tuple(sizes), target)
+
+
+@creation(
+    rule=_literal_rule,
+    reference=lambda data, shape, dtype: np.frombuffer(data, dtype.numpy).reshape(shape).copy(),
+)
+def literal(data: bytes, shape: Any, dtype: Any) -> Tensor[Any]:
+    """Make a tensor of elements written down in the program: their bytes, in row-major order."""
+    ...

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.ops.declare import numeric, prepared, primitive
+from burn.ops import creation
+from burn.ops.declare import composite, numeric, prepared, primitive
+from burn.ops.joining import cat
 from burn.ops.op import Op
 from burn.ops.reduce import accumulator, places
 from burn.shape import axis
@@ -89,3 +91,34 @@ def cummax(x: Tensor[B], dim: int) -> Tensor[B]:
 def cummin(x: Tensor[B], dim: int) -> Tensor[B]:
     """Take the smallest element up to each place along a dim."""
     ...
+
+
+# Ends and directions
+
+
+def _running_rule(op: Op, x: Any, dim: Any, exclusive: Any, reverse: Any) -> Any:
+    return x.shape, x.dtype, (axis(op.name, dim, len(x.shape)), bool(exclusive), bool(reverse))
+
+
+def _shifted(x: Any, dim: int, first: float) -> Any:
+    """The elements one place later, `first` at the front."""
+    if not x.shape[dim]:
+        return x
+    front = creation.full(first, x.shape.with_dim(dim, 1), x.dtype, device=x.device)  # type: ignore[call-arg]
+    return cat([front, x.narrow(dim, 0, x.shape[dim] - 1)], dim)
+
+
+@composite(rule=_running_rule, prepare=prepared(numeric))
+def running_sum(x: Tensor[B], dim: int, exclusive: bool = False, reverse: bool = False) -> Tensor[B]:
+    """Sum the elements up to each place along a dim; `exclusive` leaves out its own, `reverse` begins at the end."""
+    values: Any = x.flip([dim]) if reverse else x
+    values = (_shifted(values, dim, 0) if exclusive else values).cumsum(dim)
+    return values.flip([dim]) if reverse else values  # type: ignore[no-any-return]
+
+
+@composite(rule=_running_rule, prepare=prepared(numeric))
+def running_product(x: Tensor[B], dim: int, exclusive: bool = False, reverse: bool = False) -> Tensor[B]:
+    """Multiply the elements up to each place along a dim; `exclusive` and `reverse` as in `running_sum`."""
+    values: Any = x.flip([dim]) if reverse else x
+    values = (_shifted(values, dim, 1) if exclusive else values).cumprod(dim)
+    return values.flip([dim]) if reverse else values  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from burn.ops.creation import arange
 from burn.ops.declare import composite, only_floats, prepared
 from burn.ops.op import Op
 from burn.ops.spatial import bilinear
-from burn.ops.windows import check_rank, not_negative, positive
+from burn.ops.windows import check_rank, positive
 
 if TYPE_CHECKING:
     from burn.ops.declare import B
@@ -28,8 +28,11 @@ def _rule(
     weight_groups: Any, offset_groups: Any,
 ) -> Any:  # fmt: skip
     check_rank(op.name, x.shape, 2)
-    pad = not_negative(op.name, "padding", padding, 2)
-    shape, (steps, _, holes, groups) = geometry(op.name, x.shape, weight.shape, stride, pad, dilation, weight_groups)
+    shape, (steps, pad, holes, groups) = geometry(
+        op.name, x.shape, weight.shape, stride, padding, dilation, weight_groups
+    )
+    if min(map(min, pad)) < 0:
+        raise ArgumentError(f"{op.name}: padding must be 0 or more, got {padding!r}")
     (parts,) = positive(op.name, "offset_groups", offset_groups, 1)
     if x.shape[1] % parts:
         raise ShapeError(
@@ -66,15 +69,16 @@ def deform_conv2d(
     """Convolve `x` (batch, channels, height, width) with a kernel whose elements are moved by `offset`.
 
     For each offset group and kernel element, `offset` (batch, groups * kernel * 2, rows, columns) holds a
-    pair (down, right) in pixels, and `mask` (batch, groups * kernel, rows, columns) a factor.
+    pair (down, right) in pixels, and `mask` (batch, groups * kernel, rows, columns) a factor. A padding is
+    a number or a pair (before, after) for each dim.
     """
     batch, channels, height, width = x.shape
     out, _, kernel_rows, kernel_columns = weight.shape
     rows, columns = offset.shape[2:]
     area, count, groups = kernel_rows * kernel_columns, rows * columns, offset_groups
     moves: Any = wide(offset).reshape((batch * groups, kernel_rows, kernel_columns, 2, rows, columns))
-    downs = moves.select_dim(3, 0) + _lines(moves, kernel_rows, rows, stride[0], padding[0], dilation[0], 0)
-    rights = moves.select_dim(3, 1) + _lines(moves, kernel_columns, columns, stride[1], padding[1], dilation[1], 1)
+    downs = moves.select_dim(3, 0) + _lines(moves, kernel_rows, rows, stride[0], padding[0][0], dilation[0], 0)
+    rights = moves.select_dim(3, 1) + _lines(moves, kernel_columns, columns, stride[1], padding[1][0], dilation[1], 1)
     image = x.reshape((batch * groups, channels // groups, height, width))
     places = (batch * groups, area * count)
     patches = bilinear(image, downs.reshape(places), rights.reshape(places))

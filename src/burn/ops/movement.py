@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -59,11 +60,17 @@ def _expand_rule(op: Op, x: Any, shape: Any) -> Any:
 
 def sum_to(g: Any, shape: Any) -> Any:
     """Sum a gradient over the dims along which `shape` was expanded to it."""
-    extra = len(g.shape) - len(shape)
-    dims = [*range(extra), *(extra + i for i, size in enumerate(shape) if size == 1 and g.shape[extra + i] != 1)]
+    dims = _summed(g.shape, tuple(shape))
     if dims:
         g = g.sum_dims(dims)
-    return g.reshape(shape) if extra else g
+    return g.reshape(shape) if len(g.shape) != len(shape) else g
+
+
+@functools.lru_cache(4096)
+def _summed(whole: Shape, part: tuple[int, ...]) -> tuple[int, ...]:
+    """The dims along which `part` was expanded to `whole`."""
+    extra = len(whole) - len(part)
+    return (*range(extra), *(extra + i for i, size in enumerate(part) if size == 1 and whole[extra + i] != 1))
 
 
 @primitive(rule=_expand_rule, reference=np.broadcast_to, vjp=dict(x=lambda g, x_shape: sum_to(g, x_shape)))

@@ -269,3 +269,29 @@ def instance_norm(
 ) -> Tensor[B]:
     """Standardize each channel of each item, then scale and shift it."""
     return group_norm(x, x.shape[1], gamma, beta, eps) if x.shape[1] else x
+
+
+def _response_rule(op: Op, x: Any, size: Any, alpha: Any, beta: Any, bias: Any) -> Any:
+    if len(x.shape) < 2:
+        raise ShapeError(f"{op.name}: x needs a batch and channels, got shape {tuple(x.shape)}")
+    (width,) = positive(op.name, "size", size, 1)
+    numbers = (("alpha", alpha), ("beta", beta), ("bias", bias))
+    return x.shape, x.dtype, (width, *(number(op, name, value) for name, value in numbers))
+
+
+@composite(rule=_response_rule, prepare=prepared(only_floats))
+def local_response_norm(
+    x: Tensor[B], size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
+) -> Tensor[B]:
+    """Divide by `(bias + alpha * mean of squares) ** beta` over `size` neighbouring channels, zeros beyond them.
+
+    Where `size` is even, one channel more comes after than before.
+    """
+    values: Any = wide(x)
+    before, channels = (size - 1) // 2, x.shape[1]
+    pads = [(0, 0), (before, size - 1 - before), *[(0, 0)] * (len(x.shape) - 2)]
+    squares = (values * values).pad(pads)
+    total = squares.narrow(1, 0, channels)
+    for offset in range(1, size):
+        total = total + squares.narrow(1, offset, channels)
+    return (values / (total * (alpha / size) + bias) ** beta).cast(x.dtype)  # type: ignore[no-any-return]

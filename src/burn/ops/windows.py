@@ -61,21 +61,22 @@ def not_negative(operation: str, name: str, value: Any, length: int) -> Sizes:
 
 
 def paddings(operation: str, value: Any, x: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Padding:
-    """Read a padding: an int, one int a dim, a pair (before, after) a dim, "same" or "valid".
+    """Read a padding: an int, one int a dim, a pair (before, after) a dim, "same", "same_lower" or "valid".
 
-    "same" gives `ceil(size / stride)` positions, the odd element after.
+    "same" gives `ceil(size / stride)` positions, the odd element after; under "same_lower" it comes before.
     """
     length = len(x)
     if isinstance(value, str):
         if value == "valid":
             return ((0, 0),) * length
-        if value != "same":
+        if value not in ("same", "same_lower"):
             raise ArgumentError(f'{operation}: padding must be "same", "valid" or numbers, got {value!r}')
         totals = [
             max(0, (-(-size // step) - 1) * step + extent(k, d) - size)
             for size, k, step, d in zip(x, kernel, stride, dilation, strict=True)
         ]
-        return tuple((total // 2, total - total // 2) for total in totals)
+        smaller = tuple((total // 2, total - total // 2) for total in totals)
+        return smaller if value == "same" else tuple((after, before) for before, after in smaller)
     if isinstance(value, tuple | list) and value and all(isinstance(each, tuple | list) for each in value):
         pairs = tuple(as_ints(operation, "padding", each) for each in value)
         if len(pairs) != length or any(len(pair) != 2 for pair in pairs):

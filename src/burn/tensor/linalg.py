@@ -1,6 +1,7 @@
 """Linear algebra: products, norms and decompositions, over the last two dims where there is a batch."""
 
 from burn.ops.decompositions import cofactor, det, inverse, lu, lu_decomposition, qr, solve
+from burn.ops.einsum import einsum
 from burn.ops.linalg import cross, diag, dot, matmul, matvec, outer, outer_dim, trace
 from burn.ops.norms import (
     Norm,
@@ -16,7 +17,7 @@ from burn.ops.norms import (
 )
 
 __all__ = [
-    "Norm", "cofactor", "cosine_similarity", "cross", "det", "diag", "dot", "inverse", "l0_norm", "l1_norm", "l2_norm",
-    "lp_norm", "lu", "lu_decomposition", "matmul", "matvec", "max_abs_norm", "min_abs_norm", "outer", "outer_dim", "qr",
-    "solve", "trace", "vector_norm", "vector_normalize",
+    "Norm", "cofactor", "cosine_similarity", "cross", "det", "diag", "dot", "einsum", "inverse", "l0_norm", "l1_norm",
+    "l2_norm", "lp_norm", "lu", "lu_decomposition", "matmul", "matvec", "max_abs_norm", "min_abs_norm", "outer",
+    "outer_dim", "qr", "solve", "trace", "vector_norm", "vector_normalize",
 ]  # fmt: skip

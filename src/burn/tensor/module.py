@@ -14,10 +14,22 @@ from burn.ops import convolution_layers as _convolution
 from burn.ops import interpolation as _interpolation
 from burn.ops import pooling as _pooling
 from burn.ops import spatial as _spatial
+from burn.ops.blocks import fold
+from burn.ops.convolution import conv
+from burn.ops.convolution_layers import conv_transpose
 from burn.ops.ctc import ctc_loss
 from burn.ops.deformable import deform_conv2d as _deform_conv2d
 from burn.ops.layers import embedding, linear
-from burn.ops.normalization import batch_norm, batch_norm_training, group_norm, instance_norm, layer_norm, rms_norm
+from burn.ops.normalization import (
+    batch_norm,
+    batch_norm_training,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
+from burn.ops.padded_pooling import avg_pool_padded, lp_pool, max_pool_padded, max_unpool
 from burn.ops.windows import check_rank
 from burn.tensor.options import (
     AttentionModuleOptions,
@@ -303,8 +315,10 @@ __all__ = [
     "PaddedConvOptions", "UnfoldOptions", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
     "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
     "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "attention",
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "batch_norm_training", "conv1d", "conv2d", "conv3d",
-    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "ctc_loss", "deform_conv2d", "embedding", "fold4d",
-    "group_norm", "instance_norm", "interpolate", "layer_norm", "linear", "max_pool1d", "max_pool1d_with_indices",
-    "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "rms_norm", "unfold4d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_padded", "batch_norm", "batch_norm_training", "conv", "conv1d",
+    "conv2d", "conv3d", "conv_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "ctc_loss",
+    "deform_conv2d", "embedding", "fold", "fold4d", "group_norm", "instance_norm", "interpolate", "layer_norm",
+    "linear", "local_response_norm", "lp_pool", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_pool_padded", "max_unpool", "rms_norm",
+    "unfold4d",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from burn.device import Device, current_device
 from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError, DTypeError
+from burn.ops.dft import dft, short_time_dft
 from burn.ops.movement import whole
 from burn.ops.signal import StftOptions, cfft, irfft, istft, rfft, stft
 from burn.tensor.data import TensorData
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound=Device)
 
 __all__ = [
-    "StftOptions", "blackman_window", "cfft", "hamming_window", "hann_window", "irfft", "istft", "rfft", "stft",
+    "StftOptions", "blackman_window", "cfft", "cosine_window", "dft", "hamming_window", "hann_window", "irfft", "istft",
+    "mel_weights", "rfft", "short_time_dft", "stft",
 ]  # fmt: skip
 
 
@@ -37,6 +40,50 @@ def hamming_window(size: int, periodic: bool = True, device: D | None = None, dt
 def blackman_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
     """A sum of three cosines that begins at 0 with slope 0."""
     return _window("blackman_window", (0.42, 0.5, 0.08), size, periodic, device, dtype)  # type: ignore[no-any-return]
+
+
+def cosine_window(
+    weights: Sequence[float], size: int, periodic: bool = True, device: D | None = None, dtype: Any = None
+) -> Tensor[D]:
+    """A sum of cosines with weights of your own, their signs alternating: `(25 / 46, 21 / 46)` is ONNX's Hamming."""
+    return _window("cosine_window", tuple(map(float, weights)), size, periodic, device, dtype)  # type: ignore[no-any-return]
+
+
+def mel_weights(
+    bins: int,
+    dft_length: int,
+    sample_rate: int,
+    lower_edge: float,
+    upper_edge: float,
+    device: D | None = None,
+    dtype: Any = None,
+) -> Tensor[D]:
+    """Triangles on the mel scale, as a matrix (dft_length // 2 + 1, bins): spectrum @ weights is a mel spectrum.
+
+    The edges are in hertz. A triangle rises from the middle of the one before it and falls to that of the next.
+    """
+    count, length, rate = (whole("mel_weights", name, value) for name, value in
+                           (("bins", bins), ("dft_length", dft_length), ("sample_rate", sample_rate)))  # fmt: skip
+    if min(count, length, rate) < 1 or not 0 <= lower_edge <= upper_edge:
+        raise ArgumentError(
+            f"mel_weights: bins, dft_length and sample_rate must be 1 or more and the edges in order, got "
+            f"{count}, {length}, {rate}, {lower_edge}, {upper_edge}"
+        )
+    target = current_device() if device is None else device
+    wanted = target.float_dtype if dtype is None else as_dtype(dtype)
+    low, high = (2595.0 * np.log10(1.0 + edge / 700.0) for edge in (lower_edge, upper_edge))
+    mels = low + np.arange(count + 2) * (high - low) / (count + 2)
+    places = ((length + 1) * (700.0 * (10.0 ** (mels / 2595.0) - 1.0)) // rate).astype(np.int64)
+    values = np.zeros((length // 2 + 1, count))
+    for column, (left, centre, right) in enumerate(zip(places, places[1:], places[2:])):
+        rising, falling = np.arange(left, centre + 1), np.arange(centre, right)
+        if centre == left:
+            values[centre, column] = 1.0
+        else:
+            values[rising, column] = (rising - left) / (centre - left)
+        if right > centre:
+            values[falling, column] = (right - falling) / (right - centre)
+    return place(TensorData(values).convert(wanted), target)
 
 
 def _window(name: str, weights: tuple[float, ...], size: int, periodic: bool, device: Any, dtype: Any) -> Any:

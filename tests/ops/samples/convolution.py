@@ -200,3 +200,55 @@ refused("conv_transpose1d", random(2, 3, 5), random(3, 2, 3), None, 1, "same", e
 refused("conv_transpose1d", random(2, 3, 5), random(3, 2, 3), None, 1, 0, 0, 1, 2, error=ShapeError, match="groups=2")
 refused("conv_transpose2d", random(2, 3, 5), random(3, 2, 3), error=ShapeError, match="height")
 refused("conv_transpose3d", random(2, 3, 5), random(3, 2, 3), error=ShapeError, match="depth")
+
+
+def _any_transpose(
+    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, padding_out: Any = 0, dilation: Any = 1,
+    groups: int = 1, output_size: Any = None,
+) -> Any:  # fmt: skip
+    """PyTorch without padding, then cut, or filled up, at both ends."""
+    rank = x.dim() - 2
+    stride, padding_out, dilation = (
+        [v] * rank if isinstance(v, int) else list(v) for v in (stride, padding_out, dilation)
+    )
+    full = [
+        (size - 1) * step + hole * (k - 1) + 1 + more
+        for size, step, k, hole, more in zip(x.shape[2:], stride, weight.shape[2:], dilation, padding_out, strict=True)
+    ]
+    if output_size is None and padding in ("same", "same_lower"):
+        output_size = [size * step for size, step in zip(x.shape[2:], stride, strict=True)]
+    if output_size is not None:
+        wanted = [output_size] * rank if isinstance(output_size, int) else output_size
+        totals = [have - want for have, want in zip(full, wanted, strict=True)]
+        pads = [(t // 2, t - t // 2) if padding == "same" else (t - t // 2, t // 2) for t in totals]
+    elif padding == "valid":
+        pads = [(0, 0)] * rank
+    else:
+        listed = [padding] * rank if isinstance(padding, int) else padding
+        pads = [(each, each) if isinstance(each, int) else tuple(each) for each in listed]
+    found = TRANSPOSES[rank - 1](x, weight, None, stride, 0, 0, groups, dilation)
+    for (before, after), more in zip(reversed(pads), reversed(padding_out), strict=True):
+        found = torch.nn.functional.pad(found.movedim(-1, 2), (0, 0) * (rank - 1) + (-before, more - after))
+    return found if bias is None else found + bias.reshape(-1, *(1,) * rank)
+
+
+@samples("conv_transpose", oracle=_any_transpose)
+def _any_transposed() -> Iterator[Sample]:
+    yield call(random(1, 2, 3, 4), random(2, 3, 2, 3, seed=1), random(3, seed=2), (2, 1), [(0, 1), (1, 0)], (1, 0))
+    yield call(random(1, 4, 5), random(4, 3, 2, seed=1), random(6, seed=2), 3, [(1, 0)], 2, 2, 2)
+    yield call(random(1, 2, 3, 3), random(2, 1, 3, 3, seed=1), None, (3, 2), "same")
+    yield call(random(1, 2, 3, 3), random(2, 1, 2, 3, seed=1), None, (1, 2), "same_lower")
+    yield call(random(1, 1, 3, 3), random(1, 2, 3, 3, seed=1), None, (3, 2), output_size=(10, 8))
+    yield call(random(1, 1, 3, 3), random(1, 2, 3, 3, seed=1), None, (3, 2), "same", output_size=(10, 8))
+    yield call(random(1, 1, 4), random(1, 2, 3, seed=1), None, 2, [(-1, -2)])
+    yield call(random(1, 1, 4), random(1, 2, 3, seed=1), None, 2, 0, 3)
+    yield call(random(1, 2, 2, 3, 2), random(2, 2, 2, 1, 3, seed=1), None, (1, 2, 2), "valid", (0, 1, 0))
+
+
+refused("conv_transpose", random(2, 3, 5), random(2, 3, 3), error=ShapeError, match=r"\(2, 3, 5\).*\(2, 3, 3\)")
+refused("conv_transpose", random(2, 3, 5), random(3, 2, 3, 3), error=ShapeError, match="weight must have the shape")
+refused(
+    "conv_transpose", random(2, 3, 5), random(3, 2, 3), None, 1, "full", error=ArgumentError, match="padding must be"
+)
+refused("conv_transpose", random(2, 3, 5), random(3, 2, 3), random(3), error=ShapeError, match="bias must have")
+refused("conv_transpose", random(2, 3, 2), random(3, 2, 3), None, 1, 3, error=ShapeError, match=r"give \(-2,\)")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from burn.errors import DTypeError, ShapeError
+from burn.errors import ArgumentError, DTypeError, ShapeError
 from tests.ops.sample import Sample, booleans, call, integers, random, refused, samples
 
 SHAPES = [(3, 4), (), (0,), (1,), (2, 0, 3), (2, 1, 5)]
@@ -198,6 +198,19 @@ def _arange() -> Iterator[Sample]:
     yield call(7, 0, -3, "i32")
     yield call(0.5, 2.0, 0.25)
 
+
+@samples("literal")
+def _literal() -> Iterator[Sample]:
+    yield call(np.arange(6, dtype=np.float32).tobytes(), (2, 3), "f32")
+    yield call(np.arange(3).tobytes(), (3,), "i64")
+    yield call(np.array(2.5).tobytes(), (), "f64")
+    yield call(b"\x01\x00", (2, 1), "bool")
+    yield call(b"\x80\x3f", 1, "bf16")
+    yield call(b"", (0, 2), "f32")
+
+
+refused("literal", b"\x00", (2,), "f32", error=ArgumentError, match=r"\(2,\) of f32 is 8 bytes, got 1")
+refused("literal", (1, 2), (2,), "f32", error=ArgumentError, match="is 8 bytes, got tuple")
 
 refused("add", random(2, 3), random(4), error=ShapeError, match=r"\(2, 3\) and \(4,\).* 3 != 4")
 refused("add", random(2, 3), "one", error=DTypeError, match="must be a Tensor, got str")

@@ -178,3 +178,22 @@ refused("embedding", random(2), integers(4), error=ShapeError, match=r"\(count, 
 refused("embedding", random(2, 3), integers(1, low=2, high=3), error=IndexError, match="index 2 is out of range")
 refused("embedding_backward", random(2, 3), integers(3), 4, error=ShapeError, match=r"\(2, 3\).*\(3,\)")
 refused("embedding_backward", random(2, 3), integers(2), 4.5, error=ArgumentError, match="count must be an int")
+
+
+def _responded(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> Any:
+    before = (size - 1) // 2
+    squares = functional.pad(x.square().movedim(1, -1), (before, size - 1 - before)).unfold(-1, size, 1).mean(-1)
+    return x / (bias + alpha * squares.movedim(-1, 1)) ** beta
+
+
+@samples("local_response_norm", oracle=_responded)
+def _local_response_norm() -> Iterator[Sample]:
+    yield call(random(2, 5, 3, 2), 3, 0.5, 0.6, 1.5)
+    yield call(random(2, 3, 4), 2, alpha=0.9)
+    yield call(random(2, 3), 7, 1.0, 0.75, 2.0)
+    yield call(random(3, 4, 5, 2).T, 1)
+
+
+refused("local_response_norm", random(2, 3), 0, error=ArgumentError, match="size must be 1 or more")
+refused("local_response_norm", random(3), 2, error=ShapeError, match="needs a batch and channels")
+refused("local_response_norm", integers(2, 3), 2, error=DTypeError, match="needs a float tensor")

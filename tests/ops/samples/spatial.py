@@ -71,6 +71,7 @@ def _deformed(
 ) -> Any:  # fmt: skip
     """Each kernel element read by torch's grid sampling, then one matrix product a group."""
     stride, padding, dilation = ((v, v) if isinstance(v, int) else v for v in (stride, padding, dilation))
+    padding = [each if isinstance(each, int) else each[0] for each in padding]  # rows and columns say what comes after
     (batch, _, height, width), (out, _, kh, kw) = x.shape, weight.shape
     rows, columns = offset.shape[2:]
     parts = []
@@ -108,6 +109,10 @@ def _deform() -> Iterator[Sample]:
     )  # fmt: skip
     yield call(
         random(1, 2, 5, 5), random(1, 8, 3, 3, seed=1), random(2, 1, 2, 2, seed=2), None, random(2, seed=4), 1, 0, 2, 2,
+        tolerance=1e-5,
+    )  # fmt: skip
+    yield call(
+        random(1, 2, 4, 4), random(1, 8, 4, 5, seed=1), random(2, 2, 2, 2, seed=2), None, None, 1, [(1, 0), (0, 2)],
         tolerance=1e-5,
     )  # fmt: skip
 

@@ -71,6 +71,8 @@ def bytes_of(program: Program, number: int) -> int:
 class Instance:
     """What one run of a plan needs for itself. A run belongs to one thread; several instances run at once."""
 
+    offset = ADDRESS_OF_DATA
+
     def __init__(self, plan: Plan) -> None:
         self.plan, self.threads, self._pool = plan, plan.threads, pool()
         self.arena = np.empty(plan.arena_bytes + 64, np.uint8)
@@ -79,6 +81,8 @@ class Instance:
         self.addresses = np.zeros(count, np.int64)
         start = self.addresses.ctypes.data
         self.places = array("q", range(start, start + 8 * count, 8))  # of inputs and results: inside the array object
+        self.direct = self.places if KNOWN_LAYOUT else None
+        """Where a caller may do by itself what `bind` does: `direct[number] = id(value) + ADDRESS_OF_DATA`."""
         for number, offset in plan.offsets.items():
             self.addresses[number] = self.arena_address + offset
         self.kept: dict[int, np.ndarray[Any, Any]] = {}
@@ -250,8 +254,7 @@ class Instance:
         self.hosted_results = [n for work in plan.works if isinstance(work, HostCall) for n in work.node.results]
         outputs = plan.program.outputs
         self.picks = [made.index(number) for number in outputs] if set(outputs) <= set(made) else None
-        self.distinct = not self.hosted and self.picks is not None and len(set(outputs)) == len(outputs)
-        """Whether every result is an array of its own, made for it."""
+        self.distinct = plan.distinct
 
     # Running
 
@@ -412,9 +415,11 @@ class Instance:
             return self._owned(number, arrays)
         owner = self._owned(access.value, arrays).reshape(-1)
         size = value.dtype.size
-        return np.lib.stride_tricks.as_strided(
-            owner[access.offset :] if owner.size else owner, value.shape, [s * size for s in access.strides]
-        )
+        source = owner[access.offset :] if owner.size else owner
+        if not value.dtype.is_arithmetic:
+            source = source.view(np.uint8)  # NumPy cannot name some of these formats in a view of strides
+        view = np.lib.stride_tricks.as_strided(source, value.shape, [s * size for s in access.strides])
+        return view if value.dtype.is_arithmetic else view.view(value.dtype.numpy)
 
     def _owned(self, number: int, arrays: dict[int, Any]) -> np.ndarray[Any, Any]:
         found = arrays.get(number)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from burn.dtype import DType
-from burn.ops.creation import arange
+from burn.ops.creation import arange, literal
 
 
 class Creation:
     """Tensors made of nothing."""
 
     arange = staticmethod(arange.op.reference)  # type: ignore[attr-defined]
+    literal = staticmethod(literal.op.reference)  # type: ignore[attr-defined]
 
     @staticmethod
     def full(value: Any, shape: tuple[int, ...], dtype: DType) -> Any:

@@ -21,6 +21,12 @@ class Creation:
     def empty(self, shape: tuple[int, ...], dtype: DType) -> torch.Tensor:
         return torch.empty(shape, dtype=to_torch(dtype), device=self.torch_device)
 
+    def literal(self, data: bytes, shape: tuple[int, ...], dtype: DType) -> torch.Tensor:
+        if not data:
+            return torch.empty(shape, dtype=to_torch(dtype), device=self.torch_device)
+        values = torch.frombuffer(bytearray(data), dtype=to_torch(dtype))
+        return values.reshape(shape).to(self.torch_device)
+
     def arange(self, start: Any, step: Any, count: int, dtype: DType) -> torch.Tensor:
         whole = not (isinstance(start, float) or isinstance(step, float))
         counted = torch.arange(count, dtype=torch.int64 if whole else torch.float64, device=self.torch_device)

@@ -120,6 +120,8 @@ def _saturated(x: torch.Tensor, dtype: DType, target: torch.dtype) -> torch.Tens
     limits = dtype.iinfo()
     wide = x.double()
     inside = (wide > float(limits.min)) & (wide < float(limits.max))
-    result = torch.where(inside, wide, 0.0).to(target)
-    result = torch.where(wide >= float(limits.max), torch.tensor(limits.max, dtype=target), result)
-    return torch.where(wide <= float(limits.min), torch.tensor(limits.min, dtype=target), result)
+    # Some versions of torch compute nothing in these two.
+    computed = torch.int64 if target in (torch.uint16, torch.uint32) else target
+    result = torch.where(inside, wide, 0.0).to(computed)
+    result = torch.where(wide >= float(limits.max), torch.tensor(limits.max, dtype=computed), result)
+    return torch.where(wide <= float(limits.min), torch.tensor(limits.min, dtype=computed), result).to(target)

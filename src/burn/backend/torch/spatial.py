@@ -8,7 +8,9 @@ import torch
 from torch.nn import functional
 
 from burn.backend.torch.precision import through_single
+from burn.ops import dispatch
 from burn.ops.interpolation import taps
+from burn.ops.sampling import grid_sample
 
 Sizes = tuple[int, ...]
 
@@ -31,6 +33,9 @@ _OWN_BACKWARD: dict[tuple[str, int], Any] = {
     ("bilinear", 3): _aten.upsample_trilinear3d_backward,
     ("bicubic", 2): _aten.upsample_bicubic2d_backward,
 }
+
+
+_SAMPLED = {"linear": "bilinear", "nearest": "nearest", "cubic": "bicubic"}
 
 
 def _taps(x: torch.Tensor, size: int, output: int, mode: str, align_corners: bool) -> list[tuple[Any, Any]]:
@@ -72,6 +77,16 @@ class Spatial:
     """Torch's own kernels where it has them, sums along taps elsewhere."""
 
     grid_sample_2d = staticmethod(_sampled)
+
+    def grid_sample(
+        self, x: torch.Tensor, grid: torch.Tensor, mode: str, padding: str, align_corners: bool
+    ) -> torch.Tensor:
+        if x.dim() == 3 or (mode == "cubic" and x.dim() == 5):
+            own: torch.Tensor = dispatch.body_kernel(grid_sample.op, self)(  # type: ignore[attr-defined, arg-type]
+                x, grid, mode, padding, align_corners
+            )
+            return own
+        return _sampled(x, grid, _SAMPLED[mode], padding, align_corners)
 
     @staticmethod
     def unfold4d(x: torch.Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> torch.Tensor:

@@ -44,7 +44,8 @@ def tensor(data: Any, *, device: Any = None, dtype: Any = None) -> Tensor[Any]:
     device = current_device() if device is None else device
     if data.__class__ is np.ndarray and dtype is None and data.dtype.isnative:
         found = from_numpy(data.dtype)
-        return dispatch.Tensor(device.from_host(np.array(data, order="C")), device, found, Shape(data.shape))
+        make = dispatch.Tensor  # type: ignore[attr-defined]  # known without the import below, which takes a while
+        return make(device.from_host(np.array(data, order="C")), device, found, Shape(data.shape))
     from burn.tensor.tensor import Tensor
 
     if isinstance(data, Tensor):

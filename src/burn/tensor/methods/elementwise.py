@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from burn.dtype import f32
-from burn.ops import elementwise, logic
+from burn.ops import bits, elementwise, logic
 from burn.ops.dispatch import NUMBERS
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class ElementwiseMethods:
     mask_where = elementwise.mask_where
     mask_fill = elementwise.mask_fill
     cast = elementwise.cast
+    cast_saturating = bits.cast_saturating
+    bitcast = bits.bitcast
 
     def powf_scalar(self: Tensor[B], exponent: float) -> Tensor[B]:  # type: ignore[misc]
         """Raise to a fixed power; the powers 1/2, 1, 2, 3 and -1 become plain arithmetic."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from burn.errors import ArgumentError
-from burn.ops import indexing
+from burn.ops import indexing, selection
 from burn.shape import axis
 from burn.tensor.slicing import Slice, ranges_of
 
@@ -32,6 +32,13 @@ class IndexingMethods:
     argwhere = indexing.argwhere
     one_hot = indexing.one_hot
     one_hot_fill = indexing.one_hot_fill
+    one_hot_values = selection.one_hot_values
+    compress = selection.compress
+    gather_nd_batched = selection.gather_nd_batched
+    reverse_sequence = selection.reverse_sequence
+    unique = selection.unique
+    wrap_indices = selection.wrap_indices
+    write_cache = selection.write_cache
 
     def slice(self: Tensor[B], spec: Any) -> Tensor[B]:  # type: ignore[misc]
         """Read a part of each dim; the rank stays. Specs: see `burn.tensor.slicing`."""

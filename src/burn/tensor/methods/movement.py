@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from burn.device import Device, current_device
 from burn.errors import ShapeError
-from burn.ops import joining, movement
+from burn.ops import choices, joining, movement, padding
 from burn.shape import as_shape, axis
 
 if TYPE_CHECKING:
@@ -74,6 +74,10 @@ class MovementMethods:
     roll = joining.roll
     roll_dim = joining.roll_dim
     pad = joining.pad
+    pad_or_crop = padding.pad_or_crop
+    center_crop_pad = padding.center_crop_pad
+    broadcast_with = choices.broadcast_with
+    eye_like = choices.eye_like
     narrow = joining.narrow
     chunk = joining.chunk
     split = joining.split

@@ -70,6 +70,15 @@ class RandomMethods:
         """Draw a tensor of the same shape, dtype and device."""
         return draw("random_like", self.shape, distribution, self.device, self.dtype)
 
+    def bernoulli(self: Tensor[B], dtype: Any = None) -> Tensor[B]:  # type: ignore[misc]
+        """Draw 1 with the probability that each element gives, and 0 otherwise, in `dtype` or the tensor's own."""
+        if not self.dtype.is_float:
+            raise DTypeError(f"bernoulli: probabilities are floats, got {self.dtype}; convert it with .float()")
+        chances = self.detach()
+        chances = chances.cast(f32) if chances.dtype in HALVES else chances
+        points = draw("bernoulli", self.shape, Distribution.Default, self.device, chances.dtype)
+        return points.lower(chances).cast(self.dtype if dtype is None else as_dtype(dtype))
+
     def categorical(self: Tensor[B], num_samples: builtins.int) -> Tensor[B]:  # type: ignore[misc]
         """Draw `num_samples` indices for each row of weights along the last dim, which need not add up to 1.
 

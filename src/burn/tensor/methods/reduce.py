@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from burn.ops import cumulative, reduce, statistics
+from burn.ops import aggregation, choices, cumulative, reduce, statistics
 
 if TYPE_CHECKING:
     from burn.ops.declare import B
@@ -41,6 +41,11 @@ class ReduceMethods:
     min_dim_with_indices = reduce.min_dim_with_indices
     argmax = reduce.argmax
     argmin = reduce.argmin
+    argmax_last = choices.argmax_last
+    argmin_last = choices.argmin_last
+    largest_dims = aggregation.largest_dims
+    smallest_dims = aggregation.smallest_dims
+    log_sum_exp_dims = aggregation.log_sum_exp_dims
 
     any = reduce.any
     any_dim = reduce.any_dim
@@ -55,6 +60,8 @@ class ReduceMethods:
     cumprod = cumulative.cumprod
     cummax = cumulative.cummax
     cummin = cumulative.cummin
+    running_sum = cumulative.running_sum
+    running_product = cumulative.running_product
 
     var = statistics.var
     var_bias = statistics.var_bias

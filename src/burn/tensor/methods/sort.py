@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from burn.ops import selection
 from burn.ops import sort as rows
 
 
@@ -19,5 +20,6 @@ class SortMethods:
     topk = rows.topk
     topk_with_indices = rows.topk_with_indices
     argtopk = rows.argtopk
+    extremes_with_indices = selection.extremes_with_indices
     median = rows.median
     median_with_indices = rows.median_with_indices

@@ -178,10 +178,11 @@ class Scheduler:
     def _place_map(self, node: Node) -> str:
         result = node.results[0]
         shape = tuple(self.program.values[result].shape)
-        home = self._rows_of(node, shape)
-        if home is not None:
+        rows = self._rows_of(node, shape)
+        if rows is not None:
+            home, split = rows
             step = max(self._ready(number, home) for number in node.reads())
-            if (step, home) in self.splits:
+            if self.splits.get((step, home)) == split:  # a later loop of this shape may have other rows
                 self.row_values.add(result)
                 self.home[result], self.step[result] = home, step
                 return "row"
@@ -189,14 +190,14 @@ class Scheduler:
         self.step[result] = max([self._ready(number, shape) for number in node.reads()], default=0)
         return "map"
 
-    def _rows_of(self, node: Node, shape: Shape) -> Shape | None:
-        """The shape of the loop whose rows a node works on, if it works on rows."""
+    def _rows_of(self, node: Node, shape: Shape) -> tuple[Shape, int] | None:
+        """The shape of the loop whose rows a node works on, and its leading dims, if it works on rows."""
         for number in node.reads():
             if number in self.row_values:
                 home = self.home[number]
                 split = self.splits.get((self.step[number], home))
                 if split is not None and shape == (*home[:split], *(1 for _ in home[split:])) != home:
-                    return home
+                    return home, split
         return None
 
     def _place_reduction(self, node: Node) -> str:

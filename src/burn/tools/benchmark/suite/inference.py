@@ -108,8 +108,10 @@ def _ours(setting: Setting, name: str, shape: tuple[int, ...], captured: bool) -
     def forward(given: Any, x: Any) -> Any:
         return network(f, Weights.given(given), x)
 
-    call = compiler()(forward) if captured else forward
-    return _work(lambda: call(given, f.tensor(x, device=device)).numpy())
+    if captured:
+        call: Any = compiler()(forward)
+        return _work(lambda: call.numpy(given, x))
+    return _work(lambda: forward(given, f.tensor(x, device=device)).numpy())
 
 
 def _torch(name: str, shape: tuple[int, ...], compile: bool = False, channels_last: bool = False) -> Work:

@@ -1,0 +1,1 @@
+"""A dataset of one's own from a CSV file."""

@@ -1,0 +1,1 @@
+"""The guide: a network that reads digits, from data to inference."""

@@ -1,0 +1,21 @@
+"""Data: collections of items, and the loaders that make batches of them.
+
+`burn.data.dataset` has the collections (in memory, SQLite, dataframes, images, digits) and the lazy views
+on them; `burn.data.dataloader` turns a dataset and a batcher into batches, in a seeded order, with workers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from burn.data import dataloader, dataset
+
+__all__ = ["dataloader", "dataset"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return importlib.import_module(f"burn.data.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,107 @@
+"""The builder: everything a loader can be told, in one chain.
+
+loader = DataLoaderBuilder(batcher).batch_size(64).shuffle(42).num_workers(4).build(MnistDataset.train())
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Generic, TypeVar
+
+from burn.data.dataloader.batcher import batch_function
+from burn.data.dataloader.dataloader import BatchDataLoader, Settings
+from burn.data.dataloader.strategy import BatchStrategy, FixBatchStrategy
+from burn.data.dataset.dataset import as_dataset
+from burn.device import Device
+from burn.errors import ArgumentError, raise_faults
+
+O = TypeVar("O")  # noqa: E741
+
+
+class DataLoaderBuilder(Generic[O]):
+    """Makes loaders. Each call gives a new builder, so a common part can be kept and used twice.
+
+    Without other wishes: batches of one item, in order, made by the calling thread on the default device.
+    """
+
+    def __init__(self, batcher: Any) -> None:
+        self._batch = batch_function(batcher)
+        self._strategy: BatchStrategy | None = None
+        self._size: int | None = None
+        self._seed: int | None = None
+        self._workers = 0
+        self._prefetch: int | None = None
+        self._device: Any = None
+        self._processes = False
+        self._drop_last = False
+
+    def _with(self, **changes: Any) -> DataLoaderBuilder[O]:
+        other = copy.copy(self)
+        other.__dict__.update({f"_{name}": value for name, value in changes.items()})
+        return other
+
+    def batch_size(self, size: int) -> DataLoaderBuilder[O]:
+        """The number of items in a batch."""
+        return self._with(size=size, strategy=FixBatchStrategy(size))
+
+    def batch_strategy(self, strategy: BatchStrategy) -> DataLoaderBuilder[O]:
+        """Another rule for what goes into a batch."""
+        return self._with(size=None, strategy=strategy)
+
+    def shuffle(self, seed: int) -> DataLoaderBuilder[O]:
+        """Another order in each epoch, all of them decided by the seed."""
+        return self._with(seed=seed)
+
+    def num_workers(self, count: int) -> DataLoaderBuilder[O]:
+        """How many threads read and build; with 0 the calling thread does."""
+        return self._with(workers=count)
+
+    def use_processes(self, use: bool = True) -> DataLoaderBuilder[O]:
+        """Let every worker read and map its items in a process of its own, for mappers that are slow in Python.
+
+        Batches are still built by threads here. Processes are spawned: the dataset and its items must be picklable.
+        """
+        return self._with(processes=use)
+
+    def prefetch(self, batches: int) -> DataLoaderBuilder[O]:
+        """How many batches may be ready or under way before they are asked for; two for each worker otherwise."""
+        return self._with(prefetch=batches)
+
+    def set_device(self, device: Device) -> DataLoaderBuilder[O]:
+        """Where batches are built; the default device otherwise."""
+        return self._with(device=device)
+
+    def drop_last(self, drop: bool = True) -> DataLoaderBuilder[O]:
+        """Leave out the last batch if it is short."""
+        return self._with(drop_last=drop)
+
+    def build(self, dataset: Any) -> BatchDataLoader[O]:
+        """The loader of a dataset, a list, or anything else with a length and items by number."""
+        self._check()
+        ahead = 2 * self._workers if self._prefetch is None else self._prefetch
+        settings = Settings(
+            self._batch,
+            self._strategy or FixBatchStrategy(1),
+            self._seed,
+            self._workers,
+            ahead,
+            self._device,
+            self._processes,
+            self._drop_last,
+        )
+        return BatchDataLoader(as_dataset(dataset), settings)
+
+    def _check(self) -> None:
+        faults = []
+        if not isinstance(self._workers, int) or self._workers < 0:
+            faults.append(f"num_workers is 0 or more, got {self._workers!r}")
+        if self._prefetch is not None and (not isinstance(self._prefetch, int) or self._prefetch < 1):
+            faults.append(f"prefetch is 1 batch or more, got {self._prefetch!r}")
+        if self._seed is not None and (not isinstance(self._seed, int) or self._seed < 0):
+            faults.append(f"the seed of shuffle is an int of 0 or more, got {self._seed!r}")
+        if self._device is not None and not isinstance(self._device, Device):
+            faults.append(f"set_device needs a device such as Cpu(), got {self._device!r}")
+        if self._workers == 0 and (self._prefetch is not None or self._processes):
+            what = "use_processes" if self._processes else "prefetch"
+            faults.append(f"{what} needs workers; write num_workers(2)")
+        raise_faults("dataloader", faults, ArgumentError)

@@ -1,0 +1,34 @@
+"""One loader for each of several devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from burn.data.dataloader.dataloader import BatchDataLoader
+from burn.device import Device
+from burn.errors import ArgumentError
+
+
+def split_dataloader(
+    dataloader: BatchDataLoader[Any], devices: Sequence[Device], by: Literal["items", "batches"] = "items"
+) -> list[BatchDataLoader[Any]]:
+    """Loaders that share the items of one.
+
+    By `items`, each device has a part of the dataset to itself. By `batches`, all go through the same order and
+    take turns: the batches of one turn are, together, consecutive batches of the original.
+    """
+    count = len(devices)
+    if count == 0 or by not in ("items", "batches"):
+        raise ArgumentError(
+            f'split_dataloader: needs a device or more and by="items" or "batches", got {count} and {by!r}'
+        )
+    if by == "batches":
+        return [dataloader.share(rank, count, device) for rank, device in enumerate(devices)]
+    size = dataloader.num_items()
+    step = size // count
+    ends = [*(step * part for part in range(1, count)), size]
+    return [
+        dataloader.slice(start, end).to_device(device)
+        for start, end, device in zip([0, *ends[:-1]], ends, devices, strict=True)
+    ]

@@ -1,0 +1,89 @@
+"""Items kept in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from typing import Any, TypeVar
+
+from burn.data.dataset import rows
+from burn.data.dataset.dataset import Dataset
+from burn.data.dataset.errors import OnError, check_choice
+from burn.data.dataset.typed import make_item
+from burn.errors import ArgumentError
+
+I = TypeVar("I")  # noqa: E741
+
+
+class InMemDataset(Dataset[I]):
+    """The items of an iterable, in memory.
+
+    InMemDataset([1, 2, 3])
+    InMemDataset.from_csv("people.tsv", delimiter="\\t", item=Person)
+    """
+
+    def __init__(self, items: Iterable[I]) -> None:
+        self.items: list[I] = list(items)
+
+    @classmethod
+    def from_dataset(cls, dataset: Dataset[I]) -> InMemDataset[I]:
+        """Every item of another dataset, read now."""
+        return cls(dataset)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | PathLike[str],
+        *,
+        item: type[I] | None = None,
+        delimiter: str = ",",
+        columns: Sequence[str] | None = None,
+        encoding: str = "utf-8-sig",
+        on_error: OnError = "raise",
+        **options: Any,
+    ) -> InMemDataset[I]:
+        """The rows of a CSV file, as `item` or, without it, as dicts whose columns of numbers are numbers.
+
+        The first line names the columns unless `columns` does. `options` are those of `csv.reader`.
+        """
+        check_choice(on_error)
+        found = rows.csv_rows(path, columns, encoding, rows.csv_options(delimiter, options))
+        items: list[Any] = rows.items_of(found, path, item or dict, on_error)
+        return cls(items if item is not None else rows.guess_columns(items))  # type: ignore[arg-type]
+
+    @classmethod
+    def from_json_rows(
+        cls,
+        path: str | PathLike[str],
+        *,
+        item: type[I] | None = None,
+        encoding: str = "utf-8",
+        on_error: OnError = "raise",
+    ) -> InMemDataset[I]:
+        """The objects of a file with one JSON object a line."""
+        check_choice(on_error)
+        return cls(rows.items_of(rows.json_rows(path, encoding), path, item or dict, on_error))
+
+    @classmethod
+    def from_dataframe(cls, frame: Any, *, item: type[I] | None = None) -> InMemDataset[I]:
+        """The rows of a Polars or Pandas frame."""
+        if hasattr(frame, "iter_rows"):
+            found: Iterable[Any] = frame.iter_rows(named=True)
+        elif hasattr(frame, "to_dict"):
+            found = frame.to_dict("records")
+        else:
+            raise ArgumentError(f"from_dataframe: {type(frame).__name__} is not a frame of Polars or Pandas")
+        return cls(make_item(item or dict, row) for row in found)
+
+    def get(self, index: int) -> I | None:
+        """The item of that number."""
+        return self.items[index] if 0 <= index < len(self.items) else None
+
+    def get_many(self, indices: Sequence[int]) -> Sequence[I | None]:
+        """Several items."""
+        items, size = self.items, len(self.items)
+        return [items[index] if 0 <= index < size else None for index in indices]
+
+    def len(self) -> int:
+        """How many items there are."""
+        return len(self.items)

@@ -1,0 +1,25 @@
+"""A dataset in another order."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from burn.data.dataset.transform.selection import SelectionDataset
+
+I = TypeVar("I")  # noqa: E741
+
+
+class ShuffledDataset(SelectionDataset[I]):
+    """The items of `dataset` in an order that is drawn once: by `random`, or by a seed with `with_seed`."""
+
+    def __init__(self, dataset: Any, random: np.random.Generator | int | None = None) -> None:
+        super().__init__(dataset, [])
+        # A new generator for None and for a seed, the given one otherwise.
+        self._chosen = np.random.default_rng(random).permutation(self.dataset.len())
+
+    @classmethod
+    def with_seed(cls, dataset: Any, seed: int) -> ShuffledDataset[I]:
+        """The order that belongs to a seed."""
+        return cls(dataset, np.random.default_rng(seed))

@@ -1,0 +1,54 @@
+"""Writes the bundled digits: `python -m burn.data.dataset.vision.pack_digits FOLDER FILE`.
+
+FOLDER has the four files of MNIST. The sizes of the splits are such that the result stays below 1.5 MB.
+"""
+
+from __future__ import annotations
+
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burn.data.dataset.vision.bundled import HEADER, MAGIC, Split
+from burn.data.dataset.vision.idx import read_idx
+
+FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0}]
+SIZES = {"train": 9000, "test": 2000}
+
+
+def share(images: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], count: int) -> Split:
+    """`count` images in their order, each digit as frequent as in the whole and taken from all over it."""
+    wanted = np.bincount(labels, minlength=10) * count / len(labels)
+    numbers = np.floor(wanted).astype(int)
+    for digit in np.argsort(numbers - wanted, kind="stable")[: count - int(numbers.sum())]:
+        numbers[digit] += 1
+    chosen = []
+    for digit, number in enumerate(numbers):
+        places = np.flatnonzero(labels == digit)
+        chosen.append(places[np.arange(number) * len(places) // number])
+    order = np.sort(np.concatenate(chosen))
+    return images[order], labels[order]
+
+
+def write(folder: Path, target: Path) -> int:
+    """Write the bundled file from the four files of MNIST in `folder`; its size in bytes."""
+    splits = {"train": "train", "test": "t10k"}
+    parts = [
+        share(
+            read_idx(folder / f"{stem}-images-idx3-ubyte.gz"),
+            read_idx(folder / f"{stem}-labels-idx1-ubyte.gz"),
+            SIZES[split],
+        )
+        for split, stem in splits.items()
+    ]
+    body = b"".join([*(labels.tobytes() for _, labels in parts), *(images.tobytes() for images, _ in parts)])
+    packed = lzma.compress(body, lzma.FORMAT_XZ, lzma.CHECK_SHA256, filters=FILTERS)
+    target.write_bytes(HEADER.pack(MAGIC, SIZES["train"], SIZES["test"]) + packed)
+    return target.stat().st_size
+
+
+if __name__ == "__main__":
+    print(write(Path(sys.argv[1]), Path(sys.argv[2])))
