@@ -9,6 +9,7 @@ capture, because what happens next would depend on the value of today.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ Compute = Callable[..., float]
 class Scalar:
     """A number known at run time: an argument of the function, or computed from such arguments."""
 
-    __slots__ = ("compute", "index", "note_read", "operands", "value")
+    __slots__ = ("compute", "family", "index", "note_read", "operands", "value", "__weakref__")
 
     __tree_leaf__ = True
 
@@ -29,12 +30,16 @@ class Scalar:
         compute: Compute | None = None,
         operands: tuple[Any, ...] = (),
         note_read: Callable[[], None] | None = None,
+        family: list[weakref.ref[Scalar]] | None = None,
     ) -> None:
         self.value = value
         self.index = index  # the argument it is, or -1
         self.compute = compute
         self.operands = operands
         self.note_read = note_read
+        self.family = family  # all scalars of one recording: who is still there when it has ended?
+        if family is not None:
+            family.append(weakref.ref(self))
 
     def evaluate(self, arguments: list[float]) -> float:
         """The value for other arguments."""
@@ -51,8 +56,13 @@ class Scalar:
 
     def _apply(self, compute: Compute, *operands: Any) -> Scalar:
         values = [each.value if isinstance(each, Scalar) else each for each in operands]
-        note = next((each.note_read for each in operands if isinstance(each, Scalar) and each.note_read), None)
-        return Scalar(compute(*values), -1, compute, operands, note)
+        first = next((each for each in operands if isinstance(each, Scalar) and each.note_read), self)
+        return Scalar(compute(*values), -1, compute, operands, first.note_read, first.family)
+
+    def copy(self) -> Scalar:
+        """How it is computed, without a tie to the recording it comes from."""
+        operands = tuple([each.copy() if isinstance(each, Scalar) else each for each in self.operands])
+        return Scalar(self.value, self.index, self.compute, operands)
 
     def __add__(self, other: Any) -> Any:
         return self._apply(_add, self, other) if _is_number(other) else NotImplemented

@@ -399,3 +399,38 @@ def test_a_captured_call_costs_no_graph_and_little_time():
     assert time.perf_counter() - begin < 5.0
     assert model.weight.is_require_grad()
     assert model.weight.handle.node.parents == ()
+
+
+def test_draws_with_a_seed_of_their_own_are_the_same_in_every_call():
+    from burn import f32
+    from burn.ops.random import random_uniform
+
+    device = Cpu()
+
+    def noisy(x):
+        return x + random_uniform(3, 0, 0.0, 1.0, (5,), f32, device=device)
+
+    step = burn.compile(noisy)
+    x = Tensor.zeros([5], device)
+    first = step(x).numpy().copy()
+    for _ in range(4):
+        assert (step(x).numpy() == first).all()
+    assert len(step.ready) == 1
+
+
+@pytest.mark.parametrize(
+    "read", [lambda p: p.item(), lambda p: int(p.numpy()), lambda p: p.tolist()], ids=["item", "numpy", "list"]
+)
+def test_reading_an_argument_means_running_plainly(read):
+    device = Cpu()
+
+    def chosen(x, y, place):
+        return [x, y][read(place)] + 1.0
+
+    step = burn.compile(chosen)
+    x, y = Tensor.zeros([2], device), Tensor.ones([2], device)
+    first, second = Tensor.from_data(0, device), Tensor.from_data(1, device)
+    with pytest.warns(CaptureWarning, match="read"):
+        for place, expected in ((first, 1.0), (first, 1.0), (first, 1.0), (second, 2.0), (first, 1.0)):
+            assert step(x, y, place).tolist() == [expected, expected]
+    assert not step.ready

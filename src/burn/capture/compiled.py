@@ -10,12 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from burn.backend.fusion import Fusion
+from burn.capture.arrays import as_arrays, as_tensors, holds_arrays
 from burn.capture.call import After, Call
 from burn.capture.checking import compare, expected
+from burn.capture.ints import MOST_VALUES, Ints
 from burn.capture.leaves import fused_device, places, unfit
+from burn.capture.quick import MISS
 from burn.capture.recording import Capture, Recording
 from burn.capture.replay import Replay, is_donated
 from burn.capture.surroundings import Surroundings
+from burn.device import current_device
 from burn.errors import ArgumentError
 from burn.program import to_text
 
@@ -55,17 +59,27 @@ class Compiled(Generic[F]):
         self.warned: set[str] = set()
         self.calls = 0
         self._surroundings = Surroundings(function)
+        self._ints = Ints(function)
         self._current: deque[Replay] = deque()  # those that ran last
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._current and not self.check and not Recording.active:
+        current = self._current
+        if current and not self.check and not Recording.active:
             try:
-                latest = self._current.pop()
+                latest = current.pop()
             except IndexError:  # another thread took it
                 return self._called(args, kwargs)
+            run = latest.quick
+            if run is not None and not kwargs:
+                result = run(args, False)
+                if result is not MISS:
+                    self.calls += 1
+                    current.append(latest)
+                    return result
+                latest.quick = None
             leaves = latest.match(args, kwargs)
             if leaves is not None:
                 result = latest.run(leaves)
@@ -75,12 +89,49 @@ class Compiled(Generic[F]):
             latest.capture.idle.append(latest)
         return self._called(args, kwargs)
 
+    def numpy(self, *args: Any, **kwargs: Any) -> Any:
+        """A call with NumPy arrays in the place of tensors, which gives arrays in the place of tensors.
+
+        It means `f(burn.tensor(x, device=...)).numpy()` for lists, tuples and dicts of arrays, on the fused device
+        that the other tensors live on, else on the default device. Where it can, it copies nothing.
+        """
+        current = self._current
+        if current and not self.check and not Recording.active:
+            try:
+                latest = current.pop()
+            except IndexError:  # another thread took it
+                return self._called_on_arrays(args, kwargs)
+            run = latest.quick
+            if run is not None and not kwargs:
+                result = run(args, True)
+                if result is not MISS:
+                    self.calls += 1
+                    current.append(latest)
+                    return result
+                latest.quick = None
+            leaves = latest.match(args, kwargs, True)
+            if leaves is not None and latest.takes_arrays:
+                result = latest.run_on_arrays(leaves)
+                self.calls += 1
+                self._current.append(latest)
+                return result
+            latest.forget()
+            latest.capture.idle.append(latest)
+        return self._called_on_arrays(args, kwargs)
+
+    def _called_on_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        device = fused_device(Call(self._surroundings, args, kwargs).leaves) or current_device()
+        return as_arrays(self(*as_tensors(args, device), **as_tensors(kwargs, device)))
+
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not look like the one before."""
         call = Call(self._surroundings, args, kwargs)
         capture = self.ready.get(call.key)
         if capture is not None and capture.device.stream.on_flush is None:
             return self._replay(capture, call)
+        if holds_arrays((args, kwargs)):
+            self._notice("an argument is a NumPy array; give it to .numpy(...), or write burn.tensor(...) around it")
+            return self.function(*args, **kwargs)
         device = fused_device(call.leaves)
         if device is None:
             self._notice(f"no argument lives on a fused device such as Cpu(): {places(call.leaves)}")
@@ -113,7 +164,29 @@ class Compiled(Generic[F]):
             free = tuple(is_donated(source, self.donate, call.structure) for source in capture.sources)
             capture.prepare(free)
             _remember(self.ready, key, capture)
-        return after.settle()
+        if earlier is None:
+            self._watch_ints(call)
+        result = after.settle()
+        del after
+        leaked = recording.leaked_number()
+        if leaked:
+            self.recorded.pop(key, None)
+            self.ready.pop(key, None)
+            self._give_up(key, leaked)
+        return result
+
+    def _watch_ints(self, call: Call) -> None:
+        """Warn of an int that has another value whenever something is recorded."""
+        for name in self._ints.changing(call):
+            warnings.warn(
+                f"compile: {self._name()} is recorded anew for each value of the int {name}, and had "
+                f"{MOST_VALUES} of them so far; pass a float or a tensor if it changes with every call",
+                CaptureWarning,
+                stacklevel=5,
+            )
+
+    def _name(self) -> str:
+        return getattr(self.function, "__qualname__", repr(self.function))
 
     def _give_up(self, key: Any, reason: str) -> None:
         if len(self.plain) >= MOST_PLAIN:
@@ -125,8 +198,7 @@ class Compiled(Generic[F]):
         if reason in self.warned:
             return
         self.warned.add(reason)
-        name = getattr(self.function, "__qualname__", repr(self.function))
-        warnings.warn(f"compile: {name} runs without capture: {reason}", CaptureWarning, stacklevel=3)
+        warnings.warn(f"compile: {self._name()} runs without capture: {reason}", CaptureWarning, stacklevel=3)
 
     # Replaying
 

@@ -26,7 +26,9 @@ class Numbers:
         self._fixed: tuple[list[Any], list[float]] | None = None
         pending: list[Any] = []
         for scalar in (*scalars, *results):
-            if isinstance(scalar, Draw):
+            if isinstance(scalar, Draw) and scalar.what == "fixed":
+                pending.append(scalar.value)
+            elif isinstance(scalar, Draw):
                 if scalar.what == "seed":
                     self._draws.append((len(pending), scalar.count))
                 pending.append(0.0)
@@ -42,6 +44,11 @@ class Numbers:
         self._picks, self._result_picks = places[: len(scalars)], places[len(scalars) :]
         if not arguments and not self._draws:
             self._fixed = self.of([])
+
+    @property
+    def are_fixed(self) -> bool:
+        """Whether every call has the same numbers."""
+        return self._fixed is not None
 
     def _literals_of(self, scalars: list[Any]) -> list[float]:
         found: list[float] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import traceback
+import weakref
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -73,7 +74,9 @@ class Capture:
 def _literal(scalar: Any) -> Any:
     if isinstance(scalar, Scalar):
         return scalar.identity()
-    return (scalar.what, scalar.count) if isinstance(scalar, Draw) else scalar
+    if not isinstance(scalar, Draw):
+        return scalar
+    return (scalar.what, scalar.count, scalar.value if scalar.what == "fixed" else None)
 
 
 class Template:
@@ -106,8 +109,9 @@ class Recording:
         self.stream: Stream = device.stream
         self.numbers = call.number_positions()
         self.leaves = list(call.leaves)
+        self.family: list[weakref.ref[Scalar]] = []
         for index, position in enumerate(self.numbers):
-            self.leaves[position] = Scalar(call.leaves[position], index, note_read=self.note_read)
+            self.leaves[position] = Scalar(call.leaves[position], index, note_read=self.note_read, family=self.family)
 
     def run(self, function: Callable[..., Any]) -> After:
         """Call the function on numbers of the moment; if it fails, everything is as it was."""
@@ -158,8 +162,19 @@ class Recording:
         if self.reason or sources is None:
             return None
         program = self.stream.program(tuple(handle.number for handle in wanted))
-        scalars = list(self.stream.scalars)
+        scalars = [each.copy() if isinstance(each, Scalar) else each for each in self.stream.scalars]
+        self.stream.scalars[:] = [each.value if isinstance(each, Scalar) else each for each in self.stream.scalars]
         return Capture(self.device, program, sources, scalars, self.numbers, after.parts, templates)
+
+    def leaked_number(self) -> str:
+        """What is wrong if somebody still holds a run-time number; asked when the call is forgotten, as this is now."""
+        self.leaves = []
+        alive = [each for each in self.family if each() is not None]
+        if alive:
+            gc.collect()
+        if all(each() is None for each in alive):
+            return ""
+        return "a number that may change outlives the call without being among its results; return it"
 
     def _templates(self, made: list[Any]) -> list[Template] | None:
         """How each leaf that the call left behind is made at replay; None with a reason."""
@@ -171,7 +186,7 @@ class Recording:
         templates: list[Template] = []
         for position, leaf in enumerate(made):
             if isinstance(leaf, Scalar):
-                templates.append(Template("number", leaf))
+                templates.append(Template("number", leaf.copy()))
                 continue
             if leaf.__class__ is float:
                 templates.append(Template("literal", leaf))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import weakref
 from itertools import compress
-from operator import call, is_not
+from operator import call, is_, is_not
 from typing import Any
+
+import numpy as np
 
 from burn.backend.autodiff.graph import Variable
 from burn.backend.fusion.handle import Lazy, Storage
@@ -18,17 +20,11 @@ from burn.backend.fusion.stream import as_storages
 from burn.capture.assembling import assembler
 from burn.capture.call import Call, commit
 from burn.capture.leaves import layers_above, lazy_handle, wrapped
+from burn.capture.quick import Donations, quick
 from burn.capture.recording import Capture
 from burn.errors import ArgumentError
 from burn.tensor import Tensor
 from burn.tree import A_LEAF, STATIC, Structure, Walk
-
-
-class _Donations:
-    """How many tensors were donated so far: after each, storages must be looked at anew."""
-
-    count = 0
-
 
 _nothing: Any = type(None)
 """Stands for a weak reference to a leaf that is looked at in every call."""
@@ -46,6 +42,8 @@ class Replay:
             (structure, value if _is_static(structure) else _NOT_STATIC, _leaves_in(structure))
             for structure, value in zip(given.around, given.values, strict=True)
         ]
+        static = all(map(_is_static, given.around))
+        self.statics: list[Any] | None = list(given.values) if static else None
         self.contents = given.contents
         self.expected = [_expected(leaf, given.given <= i < given.outside) for i, leaf in enumerate(given.leaves)]
         handles = [lazy_handle(leaf) if isinstance(leaf, Tensor) else None for leaf in given.leaves]
@@ -57,19 +55,22 @@ class Replay:
         self.takes = hasattr(capture.plan, "take")
         self.mutables: list[Any] = []
         self.instance: Any = None
+        self.volatile: set[int] = set()  # leaves that were others than in the call before
+        self.quick: Any = None
         self.forget()
         self._plan_results()
 
     def forget(self) -> None:
         """Look at every leaf anew the next time."""
+        self.quick = None
         self.seen: list[Any] = [_nothing] * len(self.expected)
         self.identities = [-1 - position for position in range(len(self.expected))]
-        self.donations = _Donations.count
+        self.donations = Donations.count
 
     # Does a call fit?
 
-    def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-        """The leaves of a call if it is one of these, else None."""
+    def match(self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: bool = False) -> list[Any] | None:
+        """The leaves of a call if it is one of these, else None. With `arrays` some tensors may be NumPy arrays."""
         if len(args) != self.positional or tuple(kwargs) != self.names:
             return None
         walk: Walk | None = None
@@ -84,7 +85,9 @@ class Replay:
                     walk = Walk((), True, leaves)
                 if walk.take(value) != structure:
                     return None
-        for value, (structure, static, sequence) in zip(self.surroundings.values(), self.around):
+        values = self.surroundings.values()
+        around = () if self.statics is not None and all(map(is_, values, self.statics)) else self.around
+        for value, (structure, static, sequence) in zip(values, around):
             if value is static:
                 continue
             if structure is A_LEAF:
@@ -100,7 +103,7 @@ class Replay:
                 if walk.take(value) != structure:
                     return None
         if walk is None:
-            return None if self.contents or not self._notice(leaves) else leaves
+            return None if self.contents or not self._notice(leaves, arrays) else leaves
         contents = self.contents
         mutables = self.mutables = walk.mutables
         for number, mutable in enumerate(mutables):  # grows while it runs
@@ -108,21 +111,32 @@ class Replay:
                 return None
         if len(mutables) != len(contents):
             return None
-        return leaves if self._notice(leaves) else None
+        return leaves if self._notice(leaves, arrays) else None
 
-    def _notice(self, leaves: list[Any]) -> bool:
+    def _notice(self, leaves: list[Any], arrays: bool) -> bool:
         """Check the leaves, and note which of them are others than in the call before."""
-        if self.donations != _Donations.count:
+        if self.donations != Donations.count:
             self.forget()
         seen = self.seen
         changed: list[tuple[int, Any, Any]] = []
+        given: list[tuple[int, Any]] = []
+        self.given_arrays = given
         if len(leaves) != len(seen):
             return False
         for position in compress(self.positions, map(is_not, map(call, seen), leaves)):
             leaf = leaves[position]
             kind, device, shape, dtype, layers, tracked = self.expected[position]
             if leaf.__class__ is not kind:
-                return False
+                if not (arrays and self.takes_arrays and leaf.__class__ is np.ndarray and kind is Tensor):
+                    return False
+                flags = leaf.flags
+                if layers or leaf.dtype != dtype.numpy or leaf.shape != shape:
+                    return False
+                if not (flags.c_contiguous and flags.aligned):
+                    return False
+                seen[position] = _nothing
+                given.append((position, leaf))
+                continue
             if kind is float:
                 if shape is not None and leaf != shape:  # a number of the surroundings
                     return False
@@ -177,8 +191,43 @@ class Replay:
             )
             for index, each in enumerate(templates)
         ]
+        self.takes_arrays = (
+            self.takes
+            and self.aliases is None
+            and not capture.donated
+            and capture.plan.distinct
+            and len(capture.parts) == 1
+            and all(each.what in ("output", "same", "number") for each in templates)
+        )
+        """Whether arrays can be given to the plan as they are."""
         only = capture.parts[0]
         self.result = assembler(only.structure, only.begin) if len(capture.parts) == 1 else None
+
+    def run_on_arrays(self, leaves: list[Any]) -> Any:
+        """Run the plan on the leaves that `match` gave, and give arrays in the place of tensors."""
+        numbers, results = self.capture.numbers.of([leaves[position] for position in self.capture.number_positions])
+        try:
+            values = self._values(leaves, numbers)[0]
+        except BaseException:
+            self.forget()
+            raise
+        made: list[Any] = []
+        for what, value, *_ in self.makers:
+            made.append(values[value] if what == "output" else made[value] if what == "same" else results[value])
+        assert self.result is not None
+        self._look_for_quick()
+        self.given_arrays = []
+        return self.result(made)
+
+    def _look_for_quick(self) -> None:
+        """After a run of the usual kind: the next ones may take the short way."""
+        if self.quick is None and self.takes_arrays and self.instance.steady:
+            self.volatile |= {position for position, *_ in (*self.changed, *self.given_arrays)}
+            made = quick(self, self.volatile)
+            if made is not None:
+                for position in self.volatile:
+                    self.seen[position] = _nothing
+                self.quick = made
 
     def run(self, leaves: list[Any]) -> Any:
         """Run the plan on the leaves that `match` gave. Nothing is changed unless it succeeds."""
@@ -208,6 +257,7 @@ class Replay:
             else:
                 made.append(value)
         if self.result is not None:
+            self._look_for_quick()
             result = self.result(made)
         else:
             result = commit(self.mutables, self.surroundings, capture.parts, made)
@@ -216,44 +266,57 @@ class Replay:
         return result
 
     def _outputs(self, leaves: list[Any], numbers: list[Any]) -> list[Lazy]:
-        capture, device = self.capture, self.capture.device
+        device = self.capture.device
+        values, storages = self._values(leaves, numbers)
+        if storages is None:
+            made = [*map(Storage, values)]
+        else:
+            made = as_storages(values, storages)
+        return [Lazy(value.shape, value.dtype, device, storage, None, -1) for value, storage in zip(self.outputs, made)]
+
+    def _values(self, leaves: list[Any], numbers: list[Any]) -> tuple[list[Any], Any]:
+        """The results of the plan, and its inputs where a result may share memory with one of them."""
+        capture = self.capture
         instance = self.instance
         storages: Any
         if not self.takes:
             storages = self._storages(leaves)
-            made = as_storages(capture.plan(storages, numbers), storages)
-        else:
-            if instance is None or not instance.is_current():
-                if instance is None:
-                    device.plans.release()  # the plans of the recorded calls may not be needed any more
-                instance = self.instance = capture.plan.take()
-                self.changed = [
-                    (i, each, lazy_handle(each)) for i, each in enumerate(leaves) if isinstance(each, Tensor)
-                ]
-            changed: list[int] = []
-            storages = {}
-            bind, inputs = instance.bind, self.inputs
-            for position, _, handle in self.changed:
-                for number in inputs.get(position, ()):
-                    storage = storages[number] = handle.storage or handle.force()
-                    bind(number, storage.value)
-                    changed.append(number)
-            if not instance.distinct:
-                storages = self._storages(leaves)
-            elif len(changed) < len(capture.sources) and not instance.is_steady(changed):
-                for number in instance.watched.difference(changed):
-                    if number >= 0:
-                        storages[number] = lazy_handle(leaves[capture.sources[number]]).force()
-            values = instance.run_bound(storages, numbers, changed)
-            made = [Storage(value) for value in values] if instance.distinct else as_storages(values, storages)
-        return [Lazy(value.shape, value.dtype, device, storage, None, -1) for value, storage in zip(self.outputs, made)]
+            return capture.plan(storages, numbers), storages
+        if instance is None or not instance.is_current():
+            if instance is None:
+                capture.device.plans.release()  # the plans of the recorded calls may not be needed any more
+            instance = self.instance = capture.plan.take()
+            self.changed = [(i, each, lazy_handle(each)) for i, each in enumerate(leaves) if isinstance(each, Tensor)]
+        changed: list[int] = []
+        storages = {}
+        bind, inputs = instance.bind, self.inputs
+        for position, _, handle in self.changed:
+            for number in inputs.get(position, ()):
+                storage = storages[number] = handle.storage or handle.force()
+                bind(number, storage.value)
+                changed.append(number)
+        for position, array in self.given_arrays:
+            for number in inputs.get(position, ()):
+                if number in instance.watched:  # arrays may change between calls: a view is never the one before
+                    array = array.view()
+                    storages[number] = Storage(array, shared=True)
+                bind(number, array)
+                changed.append(number)
+        if not instance.distinct:
+            storages = self._storages(leaves)
+        elif len(changed) < len(capture.sources) and not instance.is_steady(changed):
+            for number in instance.watched.difference(changed):
+                if number >= 0:
+                    storages[number] = lazy_handle(leaves[capture.sources[number]]).force()
+        values = instance.run_bound(storages, numbers, changed)
+        return values, None if instance.distinct else storages
 
     def _storages(self, leaves: list[Any]) -> Any:
         return [lazy_handle(leaves[source]).force() for source in self.capture.sources]
 
     def _take(self, leaves: list[Any]) -> None:
         """Donated tensors are gone: their memory may hold the results now."""
-        _Donations.count += 1
+        Donations.count += 1
         for source in self.capture.donated:
             handle = lazy_handle(leaves[source])
             handle.storage, handle.stream = None, None

@@ -40,15 +40,12 @@ class Surroundings:
 
     def values(self) -> list[Any]:
         """The values of this moment: those of `names`, then those that cannot be bound anew."""
-        found = []
-        for cell in self.cells:
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:
-                found.append(MISSING)
-        where = self.globals
-        for name in self.global_names:
-            found.append(where.get(name, MISSING))
+        try:
+            found = [cell.cell_contents for cell in self.cells]
+        except ValueError:
+            found = [_contents(cell) for cell in self.cells]
+        get = self.globals.get
+        found += [get(name, MISSING) for name in self.global_names]
         found += self.fixed
         return found
 
@@ -76,6 +73,13 @@ class Surroundings:
             else:
                 found.append(structure)
         return tuple(found)
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was bound to it yet
+        return MISSING
 
 
 def _global_names(code: CodeType) -> Iterator[str]:

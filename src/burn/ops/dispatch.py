@@ -8,6 +8,7 @@ else; everything unusual is in a function of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,9 @@ else:
 Accepts = frozenset[DType]
 Call = Callable[..., Any]
 
+NOTHING: Any = object()
+"""Stands for an argument that was not given."""
+
 NUMBERS = (int, float, np.number, np.bool_, Scalar)
 
 
@@ -43,7 +47,8 @@ def not_a_tensor(op: Op, name: str, value: Any) -> DTypeError:
 
 def wrap(device: Device, handle: Any) -> Tensor[Any]:
     """A tensor around a handle whose shape and dtype are read from itself."""
-    return Tensor(handle, device, device.dtype_of(handle), Shape(device.shape_of(handle)))
+    shape = device.shape_of(handle)
+    return Tensor(handle, device, device.dtype_of(handle), shape if shape.__class__ is Shape else Shape(shape))
 
 
 def cast_to(x: Tensor[Any], dtype: DType) -> Tensor[Any]:
@@ -168,6 +173,8 @@ def general(op: Op, prepare: Call | None) -> Call:
     attribute_count = len(op.attributes)
     operand_count, argument_count, in_order = op.operand_count, len(op.parameters), not op.interleaved
     several = op.outputs > 1
+    remembers = op.kind == "primitive" and not several
+    known: dict[Any, Any] = {}
 
     def finish(device: Device, handle: Any, dtype: Any, shape: Any) -> Any:
         if several:
@@ -180,13 +187,54 @@ def general(op: Op, prepare: Call | None) -> Call:
     def call_one(x: Any, *attributes: Any, **kwargs: Any) -> Any:
         if kwargs or len(attributes) != attribute_count:
             (x,), attributes = op.bind((x, *attributes), kwargs)  # type: ignore[assignment]
+            attributes = (*attributes,)
         if not isinstance(x, Tensor):
             raise not_a_tensor(op, op.operands[0], x)
+        device = x.device
+        if attributes and attributes[0].__class__ is list and remembers:
+            attributes = (tuple(attributes[0]), *attributes[1:])
+        try:
+            found = known.get(key := (x.shape, x.dtype, device, attributes))
+        except TypeError:  # something unhashable among the attributes
+            found = key = None
+        if found is not None:
+            shape, dtype, attributes = found
+            return Tensor(device.kernels[op](x.handle, *attributes), device, dtype, shape)
+        given = x
         if prepare is not None:
             (x,) = prepare(op, [x])
         shape, dtype, attributes = rule(op, x, *attributes)
-        device = x.device
+        if remembers and key is not None and x is given and shape is not None:
+            remember(known, key, (shape, dtype, attributes))
         return finish(device, device.kernels[op](x.handle, *attributes), dtype, shape)
+
+    def call_two(x: Any = NOTHING, y: Any = NOTHING, *attributes: Any, **kwargs: Any) -> Any:
+        if kwargs or len(attributes) != attribute_count or not isinstance(x, Tensor) or not isinstance(y, Tensor):
+            return call_many(*(each for each in (x, y, *attributes) if each is not NOTHING), **kwargs)
+        device = x.device
+        left, right = x.handle, y.handle
+        if y.device is not device:
+            if device.below is y.device:
+                right = device.lift(y)
+            elif y.device.below is device:
+                device = y.device
+                left = device.lift(x)
+            else:
+                return call_many(x, y, *attributes)
+        try:
+            found = known.get(key := (x.shape, x.dtype, y.shape, y.dtype, device, attributes))
+        except TypeError:
+            return call_many(x, y, *attributes)
+        if found is None:
+            operands = [x, y] if prepare is None else prepare(op, [x, y])
+            if operands[0] is not x or operands[1] is not y:
+                return call_many(x, y, *attributes)
+            found = rule(op, x, y, *attributes)
+            if found[0] is None:
+                return call_many(x, y, *attributes)
+            remember(known, key, found)
+        shape, dtype, attributes = found
+        return Tensor(device.kernels[op](left, right, *attributes), device, dtype, shape)
 
     def call_many(*args: Any, **kwargs: Any) -> Any:
         if in_order and not kwargs and len(args) == argument_count:
@@ -194,9 +242,7 @@ def general(op: Op, prepare: Call | None) -> Call:
         else:
             operands, attributes = op.bind(args, kwargs)  # type: ignore[assignment]
         device = meet_operands(op, operands)
-        if prepare is not None:
-            operands = prepare(op, operands)
-        shape, dtype, attributes = rule(op, *operands, *attributes)
+        shape, dtype, attributes = known_rule(operands, device, attributes)
         handles = [each.handle if isinstance(each, Tensor) else each for each in operands]
         kernel = device.kernels[op]
         assert kernel is not None
@@ -215,12 +261,67 @@ def general(op: Op, prepare: Call | None) -> Call:
         device = tensors[0].device
         return finish(device, device.kernels[op]([each.handle for each in tensors], *attributes), dtype, shape)
 
+    known_rule = remembering(op, prepare, op.kind == "primitive")
     if op.variadic:
         return call_variadic
+    if op.operand_count == 2 and in_order and remembers:
+        return call_two
     return call_one if op.operand_count == 1 and not op.interleaved else call_many
 
 
 MOST_REMEMBERED = 4096
+
+
+def remember(known: dict[Any, Any], key: Any, found: Any) -> None:
+    """Keep what a rule said; all is forgotten when it has become too much."""
+    if len(known) >= MOST_REMEMBERED:
+        known.clear()
+    known[key] = found
+
+
+def remembering(op: Op, prepare: Call | None, remembers: bool = True) -> Call:
+    """What the rule of `op` says of prepared operands, looked up where operands of the same kind came before.
+
+    The function takes a list of operands, which it prepares in place, their device and the attributes.
+    """
+    rule = op.rule
+    assert rule is not None
+    known: dict[Any, Any] = {}
+
+    def infer(operands: list[Any], device: Device, attributes: Any) -> Any:
+        key: Any = None
+        if remembers:
+            parts: list[Any] = [device, *attributes, *map(type, attributes)]
+            for each in operands:
+                if isinstance(each, Tensor):
+                    parts.append(each.shape)
+                    parts.append(each.dtype)
+                elif each is None or each.__class__ is float:
+                    parts.append(each)
+                else:
+                    break
+            else:
+                try:
+                    found = known.get(key := tuple(parts))
+                except TypeError:  # something unhashable among the attributes
+                    key = None
+                else:
+                    if found is not None:
+                        return found
+        before = list(operands)
+        if prepare is not None:
+            operands[:] = prepare(op, operands)
+        found = rule(op, *operands, *attributes)
+        if key is not None and all(map(is_, before, operands)) and not any(map(_is_zero, attributes)):
+            remember(known, key, found)
+        return found
+
+    return infer
+
+
+def _is_zero(attribute: Any) -> bool:
+    """Whether an attribute is 0.0, which equals -0.0 and still is another number."""
+    return attribute.__class__ is float and attribute == 0.0
 
 
 def remembered(rule: Call) -> Call:
@@ -237,9 +338,7 @@ def remembered(rule: Call) -> Call:
             return rule(op, x, *attributes)
         if found is None:
             found = rule(op, x, *attributes)
-            if len(memory) >= MOST_REMEMBERED:
-                memory.clear()
-            memory[key] = found
+            remember(memory, key, found)
         return found
 
     return infer
@@ -250,30 +349,40 @@ def on_device_without_kernel(op: Op, args: tuple[Any, ...]) -> bool:
     if not args or not isinstance(args[0], Tensor):
         return False
     device = args[0].device
-    for each in args[1:]:
-        if isinstance(each, Tensor) and each.device is not device:
-            return False
+    if len(args) > 1:
+        for each in args:
+            if isinstance(each, Tensor) and each.device is not device:
+                return False
     return device.kernels[op] is None
 
 
 def meet_operands(op: Op, operands: list[Any]) -> Device:
     """Check the operands and bring them, in place, to the device on which they meet."""
     device: Device | None = None
-    mixed = False
+    other: Device | None = None
     for position, each in enumerate(operands):
         if isinstance(each, Tensor):
             if device is None:
                 device = each.device
             elif each.device is not device:
-                mixed = True
+                other = each.device
         elif each is not None and not isinstance(each, NUMBERS):
             raise not_a_tensor(op, op.operands[position], each)
     if device is None:
         raise not_a_tensor(op, op.operands[0], operands[0])
-    if mixed:
+    if other is None:
+        return device
+    if other.below is device:
+        device, other = other, device
+    if device.below is not other or not all(
+        each.device is device or each.device is other for each in operands if isinstance(each, Tensor)
+    ):
         operands[:] = on_one_device(op, operands)
         lifted: Device = next(each.device for each in operands if isinstance(each, Tensor))
         return lifted
+    for position, each in enumerate(operands):
+        if isinstance(each, Tensor) and each.device is other:
+            operands[position] = Tensor(device.lift(each), device, each.dtype, each.shape)
     return device
 
 
@@ -286,9 +395,27 @@ def creation(op: Op) -> Call:
     rule = op.rule
     assert rule is not None
 
-    def call(*args: Any, device: Device, **kwargs: Any) -> Any:
+    remembers = op.family == "creation"  # a random draw is another one every time
+    known: dict[Any, Any] = {}
+
+    def infer(device: Device, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands, attributes = op.bind(args, kwargs)
-        shape, dtype, arguments = rule(op, device, *operands, *attributes)
+        return rule(op, device, *operands, *attributes)
+
+    def remembered(device: Device, args: tuple[Any, ...]) -> Any:
+        try:
+            found = known.get(key := (device, *args, *map(type, args)))
+        except TypeError:  # something unhashable among the arguments
+            return infer(device, args, {})
+        if found is None:
+            found = infer(device, args, {})
+            if not any(map(_is_zero, args)):
+                remember(known, key, found)
+        return found
+
+    def call(*args: Any, device: Device, **kwargs: Any) -> Any:
+        found = infer(device, args, kwargs) if kwargs or not remembers else remembered(device, args)
+        shape, dtype, arguments = found
         kernel = device.kernels[op]
         assert kernel is not None
         try:
@@ -331,10 +458,33 @@ def composite(op: Op, body: Call) -> Call:
 
 def checked_composite(op: Op, body: Call, prepare: Call | None) -> Call:
     """An operation with a rule and a body: the rule speaks first, then a kernel or the body runs."""
-    rule = op.rule
-    assert rule is not None
+    infer = remembering(op, prepare)
+    known: dict[Any, Any] = {}
     operand_count, argument_count = op.operand_count, len(op.parameters)
     in_order = not op.interleaved
+
+    def call_one(x: Any = NOTHING, *attributes: Any, **kwargs: Any) -> Any:
+        if kwargs or not isinstance(x, Tensor):
+            return call(*(() if x is NOTHING else (x, *attributes)), **kwargs)
+        device = x.device
+        try:
+            found = known.get(key := (x.shape, x.dtype, device, attributes, *map(type, attributes)))
+        except TypeError:  # something unhashable among the attributes
+            return call(x, *attributes)
+        if found is None:
+            operands, bound = op.bind((x, *attributes), {})
+            found = infer(operands, device, bound)
+            if operands[0] is not x or any(map(_is_zero, attributes)):
+                return call(x, *attributes)
+            remember(known, key, found)
+        shape, dtype, attributes = found
+        kernel = device.kernels[op]
+        if kernel is None:
+            return body(x, *attributes)
+        result = kernel(x.handle, *attributes)
+        if shape is None or result.__class__ is tuple:
+            return tuple(wrap(device, each) for each in result) if isinstance(result, tuple) else wrap(device, result)
+        return Tensor(result, device, dtype, shape)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if in_order and not kwargs and len(args) == argument_count:
@@ -342,9 +492,7 @@ def checked_composite(op: Op, body: Call, prepare: Call | None) -> Call:
         else:
             operands, attributes = op.bind(args, kwargs)  # type: ignore[assignment]
         device = meet_operands(op, operands)
-        if prepare is not None:
-            operands = prepare(op, operands)
-        shape, dtype, attributes = rule(op, *operands, *attributes)
+        shape, dtype, attributes = infer(operands, device, attributes)
         kernel = device.kernels[op]
         if kernel is None:
             if in_order:
@@ -355,18 +503,19 @@ def checked_composite(op: Op, body: Call, prepare: Call | None) -> Call:
             return tuple(wrap(device, each) for each in result)
         return wrap(device, result) if shape is None else Tensor(result, device, dtype, shape)
 
-    return call
+    return call_one if in_order and operand_count == 1 and not op.variadic else call
 
 
 def body_kernel(op: Op, device: Device) -> Call:
     """The body of a composite as a kernel: handles of `device` in, handles out."""
-    count = op.operand_count
+    count, in_order, body, is_handle = op.operand_count, not op.interleaved, op.function, device.is_handle
 
     def run(*args: Any) -> Any:
-        operands = [
-            wrap(device, each) if each is not None and device.is_handle(each) else each for each in args[:count]
-        ]
-        result = op.function(*op.unbind(operands, list(args[count:])))
+        operands = [wrap(device, each) if each is not None and is_handle(each) else each for each in args[:count]]
+        if in_order:
+            result = body(*operands, *args[count:])
+        else:
+            result = body(*op.unbind(operands, list(args[count:])))
         return tuple(each.handle for each in result) if isinstance(result, tuple) else result.handle
 
     return run

@@ -64,10 +64,9 @@ def _contributions(node: Node, gradient: Any, inner: Device) -> list[tuple[Node,
         return [(owner, _Slots(gradient if i == node.index else None for i in range(node.count)))]
     if vjps is None:
         return [(parent, gradient) for parent in parents if parent is not None]
-    known: dict[tuple[str, int], Any] = {("g", 0): gradient}
     if shapes and shapes[0].__class__ is list:  # one operand that is a list of tensors
         assert dtypes is not None
-        values = _apply(node, vjps[0], known, inner)
+        values = _apply(node, vjps[0], gradient, inner)
         return [
             (parent, _fit(value, shape, dtype))
             for parent, value, shape, dtype in zip(parents, values, shapes[0], dtypes[0], strict=True)
@@ -77,10 +76,10 @@ def _contributions(node: Node, gradient: Any, inner: Device) -> list[tuple[Node,
     for index, parent in enumerate(parents):
         if parent is None:
             continue
-        value = _apply(node, vjps[index], known, inner)
+        value = _apply(node, vjps[index], gradient, inner)
         if value is None:
             continue
-        if shapes is not None:
+        if shapes is not None and (dtypes is not None or value.shape != shapes[index]):
             value = _fit(value, shapes[index], dtypes and dtypes[index])
         result.append((parent, value))
     return result
@@ -95,42 +94,40 @@ def _fit(value: Tensor[Any], shape: Any, dtype: Any) -> Tensor[Any]:
     return value
 
 
-def _apply(node: Node, vjp: Vjp, known: dict[tuple[str, int], Any], inner: Device) -> Any:
+def _apply(node: Node, vjp: Vjp, gradient: Any, inner: Device) -> Any:
     """Call a backward rule with what it names."""
-    arguments = []
-    for source in vjp.sources:
-        value = known.get(source)
-        if value is None:
-            value = known[source] = _read(node, source, inner)
-        arguments.append(value)
+    arguments: list[Any] = []
+    for kind, index in vjp.sources:
+        if kind == "g":
+            arguments.append(gradient)
+        elif kind == "operand":
+            arguments.append(_tensor(node.saved[index], inner))
+        elif kind == "out":
+            arguments.append(_tensor(node.saved[-1], inner))
+        elif kind == "attribute":
+            arguments.append(node.arguments[index])
+        elif kind == "dtype":
+            assert node.dtypes is not None
+            arguments.append(node.dtypes[index])
+        else:
+            assert node.shapes is not None
+            shape = node.shapes[index]
+            if shape.__class__ is not Shape:
+                shape = [Shape(each) for each in shape] if shape.__class__ is list else Shape(shape)
+            arguments.append(shape)
     return vjp.function(*arguments)
-
-
-def _read(node: Node, source: tuple[str, int], inner: Device) -> Any:
-    kind, index = source
-    if kind == "attribute":
-        return node.arguments[index]
-    if kind == "operand":
-        return _tensor(node.saved[index], inner)
-    if kind == "out":
-        return _tensor(node.saved[-1], inner)
-    if kind == "dtype":
-        assert node.dtypes is not None
-        return node.dtypes[index]
-    assert node.shapes is not None
-    shape = node.shapes[index]
-    return [Shape(each) for each in shape] if shape.__class__ is list else Shape(shape)
 
 
 def _tensor(saved: Any, inner: Device) -> Any:
     """A kept operand as a tensor of the inner device; numbers stay numbers."""
-    if saved.__class__ is Recipe:
-        return dispatch.wrap(inner, saved.compute())
-    if saved.__class__ in (list, tuple):
-        return type(saved)(_tensor(each, inner) for each in saved)
-    if saved is None or not inner.is_handle(saved):
+    kind = saved.__class__
+    if kind is float or saved is None:
         return saved
-    return dispatch.wrap(inner, saved)
+    if kind is Recipe:
+        return dispatch.wrap(inner, saved.compute())
+    if kind is list or kind is tuple:
+        return kind(_tensor(each, inner) for each in saved)
+    return dispatch.wrap(inner, saved) if inner.is_handle(saved) else saved
 
 
 class _Slots(tuple[Any, ...]):

@@ -37,12 +37,13 @@ def kernel_for(device: Autodiff[Any], op: Op) -> Kernel | None:
         return lambda *args: Variable(run(*args), None)
     if not vjps:
         return _passing(op, run)
-    plain = op.outputs == 1 and not op.variadic and op.operand_count <= 2 and op.kind == "primitive"
-    if device.recomputes or not plain or (op.operand_count == 2 and (_needs(vjps, "shape") or _needs(vjps, "dtype"))):
+    if device.recomputes or op.outputs != 1 or op.variadic:
         return _general(op, run, inner, vjps, device.recomputes and op.bound == "memory" and op.outputs == 1)
     if op.operand_count == 1:
         return _one(op, run, inner, vjps)
-    return _two(op, run, inner, vjps)
+    if op.operand_count == 2 and op.kind == "primitive":
+        return _two(op, run, inner, vjps)
+    return _many(op, run, inner, vjps)
 
 
 _CREATION = frozenset(("creation", "random"))
@@ -67,7 +68,9 @@ def _one(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
     vjp = vjps[0]
     keep_operand, keep_output = bool(vjp.saves_operands), vjp.saves_output
     shape_of, dtype_of = inner.shape_of, inner.dtype_of
-    needs_shape, needs_dtype = _needs(vjps, "shape"), _needs(vjps, "dtype")
+    # The gradient of a body may come in another dtype; backward then brings it to the operand's.
+    needs_dtype = _needs(vjps, "dtype") or op.kind != "primitive"
+    needs_shape = _needs(vjps, "shape") or needs_dtype
     if not (op.attributes or needs_shape or needs_dtype):
 
         def call(x: Variable) -> Variable:
@@ -104,31 +107,34 @@ def _two(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
     first, second = vjps.get(0) is not None, vjps.get(1) is not None
     keeps = _keeps(vjps, 2)
     keep_tensor, keep_number, keep_output_beside_number = keeps[1]
-    shape_of = inner.shape_of
+    shape_of, dtype_of = inner.shape_of, inner.dtype_of
+    needs_dtype = _needs(vjps, "dtype")
 
     def call(x: Any, y: Any, *attributes: Any) -> Variable:
         tracked = 0
-        parent_x = parent_y = shape_x = shape_y = None
+        parent_x = parent_y = shape_x = shape_y = dtypes = None
         if x.__class__ is Variable:
             node = x.node
             x = x.inner
+            shape_x = shape_of(x)
             if first and node is not None:
                 parent_x = node
                 tracked = 1
-                shape_x = shape_of(x)
         if y.__class__ is Variable:
             node = y.node
             y = y.inner
+            shape_y = shape_of(y)
             if second and node is not None:
                 parent_y = node
                 tracked += 2
-                shape_y = shape_of(y)
         output = run(x, y, *attributes) if attributes else run(x, y)
         if not tracked:
             return Variable(output, None)
         keep_x, keep_y, keep_output = keeps[tracked]
         saved = (x if keep_x else None, y if keep_y else None, output if keep_output else None)
-        return Variable(output, Node(vjps, (parent_x, parent_y), saved, attributes, (shape_x, shape_y)))
+        if needs_dtype:
+            dtypes = (None if shape_x is None else dtype_of(x), None if shape_y is None else dtype_of(y))
+        return Variable(output, Node(vjps, (parent_x, parent_y), saved, attributes, (shape_x, shape_y), dtypes))
 
     def call_without_attributes(x: Any, y: Any) -> Variable:
         # The two usual cases, written out: this runs for every tracked operation of a program.
@@ -158,7 +164,39 @@ def _two(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
         saved = (x if keep_x else None, y if keep_y else None, output if keep_output else None)
         return Variable(output, Node(vjps, (node, other), saved, (), (shape_of(x), shape_of(y))))
 
-    return call if op.attributes else call_without_attributes
+    return call if op.attributes or needs_dtype else call_without_attributes
+
+
+def _many(op: Op, run: Kernel, inner: Device, vjps: dict[int, Vjp]) -> Kernel:
+    """Any number of operands that are no lists, one result, everything kept."""
+    count, keeps = op.operand_count, _keeps(vjps, op.operand_count)
+    shape_of, dtype_of = inner.shape_of, inner.dtype_of
+
+    def call(*args: Any) -> Variable:
+        values = list(args)
+        parents: list[Any] = [None] * count
+        shapes: list[Any] = [None] * count
+        dtypes: list[Any] = [None] * count
+        tracked = 0
+        for index in range(count):
+            each = args[index]
+            if each.__class__ is Variable:
+                inside = values[index] = each.inner
+                shapes[index], dtypes[index] = shape_of(inside), dtype_of(inside)
+                if each.node is not None and index in vjps:
+                    parents[index] = each.node
+                    tracked |= 1 << index
+        output = run(*values)
+        if not tracked:
+            return Variable(output, None)
+        *keep_operands, keep_output = keeps[tracked]
+        saved = (
+            *[value if keep else None for value, keep in zip(values, keep_operands)],
+            output if keep_output else None,
+        )
+        return Variable(output, Node(vjps, tuple(parents), saved, args[count:], tuple(shapes), tuple(dtypes)))
+
+    return call
 
 
 def _keeps(vjps: dict[int, Vjp], count: int) -> list[tuple[bool, ...]]:

@@ -77,6 +77,13 @@ class Plan:
         self.last_read = self._last_reads()
         self.reused = self._reuse(free)
         self.allocations = self._allocations()
+        made, outputs = {number for number, *_ in self.allocations}, program.outputs
+        self.distinct = (
+            not any(isinstance(work, HostCall) for work in self.works)
+            and made.issuperset(outputs)
+            and len(set(outputs)) == len(outputs)
+        )
+        """Whether every result is an array of its own, made for it."""
         self.prologue = self._find_prologue(free)
         self._place()
         self.instances: collections.deque[Instance] = collections.deque()

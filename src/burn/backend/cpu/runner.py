@@ -137,7 +137,15 @@ class StepArray:
         else:
             answer = sealed.call(sealed.serial_address)
         if answer != -1:
-            raise self._fault(answer)
+            raise self.fault(answer)
+
+    def alone(self) -> tuple[Callable[[int], int], int] | None:
+        """A function and its argument that run every step, where none of them can use the team; else None.
+
+        They answer -1, or what `fault` makes an error of, and hold for any number of threads.
+        """
+        sealed = self._sealed or self._seal()
+        return None if sealed.shared else (sealed.call, sealed.serial_address)
 
     def time_steps(self, repeats: int = 20, parallel: bool = True) -> list[float]:
         """The median seconds of each step, run one by one: where the time of a plan goes."""
@@ -153,13 +161,14 @@ class StepArray:
                     answer = native().run_steps(record.context, step, 1, threads)
                     measured[index] = time.perf_counter() - before
                     if answer != -1:
-                        raise self._fault(answer + index)
+                        raise self.fault(answer + index)
         finally:
             if threads != 1:
                 self._pool.leave()
         return [float(each) for each in np.median(seconds, axis=0)]
 
-    def _fault(self, answer: int) -> StepFault:
+    def fault(self, answer: int) -> StepFault:
+        """The error for an answer of native code."""
         index, status = answer & 0xFFFFFFFF, answer >> 32
         return StepFault(index, status, self._names[index])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from typing_extensions import TypeVar
 
 from burn.backend.decorator import Decorator
 from burn.backend.fusion.handle import Lazy, Storage
-from burn.backend.fusion.stream import MOST_ENTRIES, PlanCache, Stream, ref
+from burn.backend.fusion.stream import FLOAT, MOST_ENTRIES, PlanCache, Stream, ref
 from burn.device import Device
 from burn.dtype import from_numpy
 from burn.errors import DeviceError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from burn.dtype import DType
     from burn.ops.op import Op
     from burn.program import Program
     from burn.tensor import Tensor
@@ -143,7 +143,19 @@ class Fusion(Decorator[I]):
             return found
 
         def run(*args: Any) -> Any:
-            shape, dtype = rule(op, *args)[:2]
+            kinds: list[Any] = []
+            for each in args[:count]:
+                if each.__class__ is Lazy:
+                    kinds.append(each.shape)
+                    kinds.append(each.dtype)
+                else:  # the shape of a result does not depend on a number that is given at run time
+                    kinds.append(float if each.__class__ is float else each)
+            try:
+                shape, dtype = known[key := (args[count:], *kinds)]
+            except KeyError:
+                shape, dtype = described(key, args)
+            except TypeError:  # a list of operands, or something unhashable among the attributes
+                shape, dtype = rule(op, *args)[:2]
             if shape is None:
                 return at_once(*args)
             stream = streams.stream or self.stream
@@ -158,29 +170,42 @@ class Fusion(Decorator[I]):
             if x.__class__ is not Lazy:
                 return run(x, *attributes)
             try:
-                found = known.get(key := (x.shape, x.dtype, attributes))
-            except TypeError:
+                shape, dtype = known[x.shape, x.dtype, attributes]
+            except KeyError:
+                shape, dtype = described((x.shape, x.dtype, attributes), (x, *attributes))
+            except TypeError:  # something unhashable among the attributes
                 return run(x, *attributes)
-            shape, dtype = found or described(key, (x, *attributes))
             if shape is None:
                 return at_once(x, *attributes)
             stream = streams.stream or self.stream
             with stream.lock:
-                return stream.record(op, (stream.reference(x),), attributes, shape, dtype)
+                operand = x.number if x.stream is stream else stream.reference(x)
+                results = stream.results
+                number = len(results)
+                handle = Lazy(shape, dtype, self, None, stream, number)
+                stream.entries.append((op, (operand,), attributes))
+                results.append(ref(handle))
+                stream.descriptions.append((shape, dtype))
+                if number > MOST_ENTRIES:
+                    stream.flush()
+            return handle
 
         def run_two(x: Any, y: Any, *attributes: Any) -> Any:
             if x.__class__ is not Lazy or y.__class__ is not Lazy:
                 return run(x, y, *attributes)
             try:
-                found = known.get(key := (x.shape, x.dtype, y.shape, y.dtype, attributes))
-            except TypeError:
+                shape, dtype = known[x.shape, x.dtype, y.shape, y.dtype, attributes]
+            except KeyError:
+                shape, dtype = described((x.shape, x.dtype, y.shape, y.dtype, attributes), (x, y, *attributes))
+            except TypeError:  # something unhashable among the attributes
                 return run(x, y, *attributes)
-            shape, dtype = found or described(key, (x, y, *attributes))
             if shape is None:
                 return at_once(x, y, *attributes)
             stream = streams.stream or self.stream
             with stream.lock:
-                return stream.record(op, (stream.reference(x), stream.reference(y)), attributes, shape, dtype)
+                first = x.number if x.stream is stream else stream.reference(x)
+                second = y.number if y.stream is stream else stream.reference(y)
+                return stream.record(op, (first, second), attributes, shape, dtype)
 
         if several or op.variadic:
             return run
@@ -213,6 +238,8 @@ class Fusion(Decorator[I]):
         result, streams, name = op.result_dtype, self._streams, op.name
 
         def run(x: Any, y: Any) -> Lazy:
+            first: Any
+            second: Any
             stream = streams.stream or self.stream
             with stream.lock:
                 if x.__class__ is Lazy:
@@ -222,6 +249,9 @@ class Fusion(Decorator[I]):
                         second = y.number if y.stream is stream else stream.reference(y)
                         if shape is not y.shape and shape != y.shape:
                             shape = broadcast(name, shape, y.shape)
+                    elif y.__class__ is float:
+                        stream.scalars.append(y)
+                        second = FLOAT
                     else:
                         second = stream.operand(y)
                 else:
@@ -268,9 +298,16 @@ class Fusion(Decorator[I]):
         return self._wrap(self.below.lift(tensor), shared=True)
 
     def undecorated(self, handle: Lazy) -> Any:
-        storage = handle.force()
+        storage = self._read(handle)
         storage.shared = True
         return storage.value
+
+    def _read(self, handle: Lazy) -> Storage:
+        """The memory of a handle that somebody looks into. A function under capture is told, also of its arguments."""
+        stream = self._streams.stream
+        if stream is not None and stream.on_flush is not None and handle.stream is not stream:
+            stream.on_flush()
+        return handle.storage or handle.force()
 
     def receive(self, tensor: Tensor[Any]) -> Tensor[Any]:
         if tensor.device.hardware == self.hardware and not tensor.device.is_autodiff:
@@ -282,12 +319,11 @@ class Fusion(Decorator[I]):
         return Lazy(Shape(array.shape), from_numpy(array.dtype), self, Storage(value), None, -1)
 
     def to_host(self, handle: Lazy) -> np.ndarray[Any, Any]:
-        storage = handle.storage or handle.force()
+        storage = self._read(handle)
         storage.shared = True
         return self.below.to_host(storage.value)
 
-    def dtype_of(self, handle: Lazy) -> DType:
-        return handle.dtype
+    dtype_of = staticmethod(operator.attrgetter("dtype"))  # type: ignore[assignment]  # called for every kept operand
 
     def __repr__(self) -> str:
         return self.below.fused_name() if hasattr(self.below, "fused_name") else f"Fusion({self.below!r})"

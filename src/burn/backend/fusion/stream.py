@@ -45,19 +45,25 @@ class PlanCache:
         self.most = most
         self._plans: OrderedDict[Any, Any] = OrderedDict()
         self._lock = threading.Lock()
+        self._last: tuple[Any, Any] = (None, None)
 
     def get(self, key: Any) -> Any:
         """The plan of `key`, or None."""
+        last, plan = self._last
+        if last == key:  # as in the step before: comparing is cheaper than hashing
+            return plan
         with self._lock:
             found = self._plans.get(key)
             if found is not None:
                 self._plans.move_to_end(key)
+                self._last = (key, found)
             return found
 
     def put(self, key: Any, plan: Any) -> None:
         """Remember a plan."""
         with self._lock:
             self._plans[key] = plan
+            self._last = (key, plan)
             while len(self._plans) > self.most:
                 self._plans.popitem(last=False)
 
@@ -79,7 +85,10 @@ class PlanCache:
 
 
 class Draw:
-    """The seed, or the first block, of a random draw of `count` words: a later run draws anew."""
+    """The seed, or the first block, of a random draw of `count` words: a later run draws anew.
+
+    What is "fixed" was given by the caller, not taken from the device's generator, and stays the same.
+    """
 
     __slots__ = ("count", "value", "what")
 
@@ -148,15 +157,18 @@ class Stream:
             return self.reference(value)
         if kind is float or kind is Number:
             self.scalars.append(value)
-            return _FLOAT
+            return FLOAT
         if kind is list:
             return tuple(self.reference(each) for each in value)
         return None if value is None else Constant(value)
 
     def draw(self, seed: int, offset: int, count: int) -> tuple[str, str]:
         """The place of a random draw in its stream: two numbers given at run time."""
-        self.scalars += (Draw("seed", seed, count), Draw("offset", offset, count))
-        return _FLOAT, _FLOAT
+        if self.device.generator().state() == (seed, offset + (count + 3) // 4):  # just taken from there
+            self.scalars += (Draw("seed", seed, count), Draw("offset", offset, count))
+        else:
+            self.scalars += (Draw("fixed", seed, count), Draw("fixed", offset, count))
+        return FLOAT, FLOAT
 
     def record(
         self, op: Op, operands: tuple[Any, ...], attributes: tuple[Any, ...], shape: Shape, dtype: DType
@@ -206,6 +218,7 @@ class Stream:
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
         plan = None
+        failed = False
         try:
             plan = plans.get(key)
             if plan is None:
@@ -213,8 +226,12 @@ class Stream:
                 plans.put(key, plan)
             outputs = plan(self.inputs, self.numbers())
         except Exception as error:
+            failed = True
             outputs = self._rescued(wanted, error, bool(getattr(plan, "reused", False)))
-        storages = as_storages(outputs, self.inputs)
+        if getattr(plan, "distinct", False) and not failed:
+            storages: list[Any] = [*map(Storage, outputs)]
+        else:
+            storages = as_storages(outputs, self.inputs)
         for handle, storage in zip(handles, storages, strict=True):
             if isinstance(storage, BaseException):
                 handle.error = storage
@@ -245,7 +262,7 @@ class Stream:
 
         def operand(value: Any) -> Any:
             nonlocal slot
-            if value is _FLOAT:
+            if value is FLOAT:
                 slot += 1
                 return Scalar(slot - 1)
             if value.__class__ is int:
@@ -262,5 +279,5 @@ class Stream:
         return Program(values, count, slot, tuple(nodes), tuple(count + each for each in wanted))
 
 
-_FLOAT = "float"
+FLOAT = "float"
 """Stands in an entry for a number that is given at run time."""

@@ -1,0 +1,221 @@
+"""The shortest way through a replay: one function for calls that differ from the last one in a few tensors only.
+
+Most calls of a served model are such: the weights are the objects of the call before, the surroundings are what
+they were, and one argument is another array. `quick` makes a function in which everything that stays is
+bound; it answers `MISS` where a call is anything else, and then nothing has happened.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from itertools import compress
+from operator import call, is_not
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn.backend.fusion.handle import Lazy, Storage
+from burn.capture.surroundings import MISSING
+from burn.tensor import Tensor
+from burn.tree import A_LEAF, STATIC, Structure
+
+if TYPE_CHECKING:
+    from burn.capture.replay import Replay
+
+MISS: Any = object()
+"""What a quick function gives for a call that it is not made for."""
+
+
+class Donations:
+    """How many tensors were donated so far: after each, storages must be looked at anew."""
+
+    count = 0
+
+
+def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool], Any] | None:
+    """A function of arguments, and whether arrays come and go; `volatile` leaves are looked at in every call."""
+    instance = replay.instance
+    if not _fits(replay, volatile):
+        return None
+    count, seen, positions = replay.positional, replay.seen, replay.positions
+    kinds = [(_way(each), each) for each, _ in replay.structures]
+    surroundings = replay.surroundings
+    cells, names, trees = _around(replay)
+    look_up = surroundings.globals.get
+    inputs = {position: _input(replay, position) for position in volatile}
+    segments, runs = instance.segments, [segment.run for segment in instance.segments]
+    alone = segments[0].alone() if len(segments) == 1 else None
+    native, address = alone or (None, 0)
+    bind, is_current = instance.bind, instance.is_current
+    places, offset = instance.direct, instance.offset  # what `bind` writes to, and what it adds
+    allocations = [
+        (number, shape, None if large else kind, dtype) for number, shape, kind, large, dtype, _ in instance.allocations
+    ]
+    picks, device, outputs = instance.picks, replay.capture.device, replay.outputs
+    makers = [(what == "output", value) for what, value, *_ in replay.makers]
+    assemble, donations = replay.result, Donations.count
+    expected_leaves, allocate, empty = len(seen), instance.plan.device.allocate, np.empty
+    single = len(makers) == 1 and len(allocations) == 1 and replay.capture.parts[0].structure is A_LEAF
+
+    def run(args: tuple[Any, ...], arrays: bool) -> Any:
+        if len(args) != count or not instance.steady or instance.segments is not segments:
+            return MISS
+        leaves: list[Any] = []
+        try:
+            for cell, static in cells:
+                if cell.cell_contents is not static:
+                    return MISS
+            for name, static in names:
+                if look_up(name, MISSING) is not static:
+                    return MISS
+            for value, (way, structure) in zip(args, kinds):
+                if way is None:
+                    leaves.append(value)
+                elif way is FLAT:
+                    flat = value.__flat__()
+                    if flat[1] is not structure and flat[1] != structure:
+                        return MISS
+                    leaves += flat[0]
+                elif value.__class__ is way and len(value) == structure[3]:
+                    leaves += value
+                else:
+                    return MISS
+            for read, structure in trees:
+                flat = read().__flat__()
+                if flat[1] is not structure and flat[1] != structure:
+                    return MISS
+                leaves += flat[0]
+        except (AttributeError, TypeError, ValueError):  # another kind of value, one without a cache, an empty cell
+            return MISS
+        if len(leaves) != expected_leaves or Donations.count != donations or (native is None and not is_current()):
+            return MISS
+        for position in compress(positions, map(is_not, map(call, seen), leaves)):
+            known = inputs.get(position)
+            if known is None:
+                return MISS
+            numbers, home, dtype, numpy_dtype, shape = known
+            leaf = leaves[position]
+            if leaf.__class__ is Tensor:
+                if leaf.device is not home or leaf.dtype is not dtype or leaf.shape != shape:
+                    return MISS
+                handle = leaf.handle
+                leaf = (handle.storage or handle.force()).value
+            elif not arrays or leaf.__class__ is not np.ndarray or leaf.dtype is not numpy_dtype:
+                return MISS
+            else:
+                flags = leaf.flags
+                if leaf.shape != shape or not (flags.c_contiguous and flags.aligned):
+                    return MISS
+            leaves[position] = leaf  # lives until the run has ended
+            for number in numbers:
+                if places is not None:
+                    places[number] = id(leaf) + offset
+                else:
+                    bind(number, leaf)
+        made: list[Any] = []
+        for number, sizes, kind, dtype in allocations:
+            result = allocate(sizes, dtype) if kind is None else empty(sizes, kind)
+            if places is not None:
+                places[number] = id(result) + offset
+            else:
+                bind(number, result)
+            made.append(result)
+        try:
+            if native is not None:
+                if (answer := native(address)) != -1:
+                    raise segments[0].fault(answer)
+            else:
+                for each in runs:
+                    each()
+        except BaseException:
+            instance.forget()
+            replay.forget()
+            raise
+        if arrays:
+            if single:
+                return made[0]
+            values: list[Any] = [made[pick] for pick in picks]
+        else:
+            values = []
+            for value, pick in zip(outputs, picks):
+                handle = Lazy(value.shape, value.dtype, device, Storage(made[pick]), None, -1)
+                values.append(Tensor(handle, device, value.dtype, value.shape))
+            if single:
+                return values[0]
+        leaves = []
+        for is_output, value in makers:
+            leaves.append(values[value] if is_output else leaves[value])
+        assert assemble is not None
+        return assemble(leaves)
+
+    return run
+
+
+def _fits(replay: Replay, volatile: set[int]) -> bool:
+    """Whether calls of a replay are of the plain kind that a quick function serves."""
+    instance, capture = replay.instance, replay.capture
+    return (
+        replay.takes_arrays
+        and not replay.names
+        and not replay.contents
+        and all(_way(each) is not MISS for each, _ in replay.structures)
+        and all(_is_static(each) or _way(each) is FLAT for each, *_ in replay.around)
+        and all(what in ("output", "same") and not layers for what, _, _, layers, _ in replay.makers)
+        and capture.numbers.are_fixed
+        and instance.steady
+        and not instance.checks
+        and all(replay.expected[position][0] is Tensor and not replay.expected[position][4] for position in volatile)
+    )
+
+
+FLAT: Any = object()
+"""The way of values that keep their leaves and their structure in a cache."""
+
+
+def _way(structure: Any) -> Any:
+    """How the leaves of an argument are found: None for a leaf, a class of sequence, `FLAT`, or `MISS` for others."""
+    if structure is A_LEAF:
+        return None
+    if not isinstance(structure, Structure):
+        return MISS
+    if structure.kind in (list, tuple):
+        return structure.kind if all(child is A_LEAF for child in structure.children) else MISS
+    return FLAT if hasattr(structure.kind, "__flat__") and not structure.mutables else MISS
+
+
+def _is_static(structure: Any) -> bool:
+    return isinstance(structure, Structure) and structure.kind is STATIC
+
+
+def _around(replay: Replay) -> tuple[list[Any], list[Any], list[Any]]:
+    """Cells and globals with the values they must have, and ways to read those that hold trees."""
+    surroundings = replay.surroundings
+    cells, names, trees = [], [], []
+    places: list[Any] = [*surroundings.cells, *surroundings.global_names, *surroundings.fixed]
+    for position, (place, (structure, value, _)) in enumerate(zip(places, replay.around, strict=True)):
+        in_cell = position < len(surroundings.cells)
+        bound = in_cell or position < len(surroundings.names)
+        if not _is_static(structure):
+            if in_cell:
+                read: Any = functools.partial(getattr, place, "cell_contents")
+            elif bound:
+                read = functools.partial(surroundings.globals.get, place)
+            else:
+                read = functools.partial(_itself, place)
+            trees.append((read, structure))
+        elif in_cell:
+            cells.append((place, value))
+        elif bound:
+            names.append((place, value))
+    return cells, names, trees
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _input(replay: Replay, position: int) -> tuple[Any, ...]:
+    """Which inputs of the plan a leaf is, and what it must be."""
+    _, device, shape, dtype, *_ = replay.expected[position]
+    return replay.inputs.get(position, ()), device, dtype, dtype.numpy, shape

@@ -1,0 +1,193 @@
+"""The `burn-import` command.
+
+    burn-import --input mnist-8.onnx --output mnist_burn            # mnist_burn.py, .mpk and .json
+    burn-import --input mnist-8.onnx --output mnist_burn --check    # and compare with ONNX Runtime
+    burn-import --input mnist-8.onnx --list-ops                     # what the model needs, and what is supported
+
+Exit codes: 0 done, 1 the model cannot be imported, 2 wrong arguments, 3 the check found a difference, 4 an edited
+source would have been replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from burn.errors import BurnError
+from burn.version import __version__
+from burn_import.onnx.errors import OnnxError
+
+if TYPE_CHECKING:
+    from burn_import.onnx.model_gen import Generated
+
+STEPS = ("checksum", "read and prepare", "write source", "weights", "done")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="burn-import",
+        description="Turn an ONNX model into readable, trainable Python.",
+        epilog="exit codes: 0 done, 1 not importable, 2 wrong arguments, 3 check failed, 4 edited source kept",
+    )
+    made.add_argument("--version", action="version", version=f"burn-dl {__version__}")
+    made.add_argument("--input", "-i", type=Path, required=True, metavar="FILE", help="the ONNX file")
+    made.add_argument("--output", "-o", type=Path, metavar="NAME", help="path and name of the files, without an ending")
+    made.add_argument(
+        "--record-type", default="NamedMpk", choices=("NamedMpk", "NamedMpkGz", "PrettyJson", "Bincode"),
+        help="format of the weights",
+    )  # fmt: skip
+    made.add_argument("--half", action="store_true", help="store weights as f16")
+    made.add_argument("--embed", action="store_true", help="put the weights into the source (with Bincode)")
+    made.add_argument("--force", action="store_true", help="replace a source that was edited")
+    made.add_argument("--development", action="store_true", help="also write the canonical graph as text")
+    made.add_argument("--check", action="store_true", help="compare with ONNX Runtime")
+    made.add_argument("--inputs", type=Path, metavar="FILE.npz", help="inputs for --check; random ones by default")
+    made.add_argument("--size", action="append", default=[], metavar="NAME=N", help="a named size for --check")
+    made.add_argument("--device", default="ndarray", help="for --check: ndarray, cpu or torch")
+    made.add_argument("--list-ops", action="store_true", help="print what the model needs, and write nothing")
+    made.add_argument("--opset", type=int, metavar="N", help="write the ONNX file in another operator set instead")
+    made.add_argument(
+        "--plugin",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE.py",
+        help="run a file that registers operators",
+    )
+    made.add_argument("--quiet", "-q", action="store_true", help="print only what went wrong")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        return run(options)
+    except BurnError as error:
+        from burn_import.onnx.model_gen import EditedSource
+
+        print(f"burn-import: {error}", file=sys.stderr)
+        return 4 if isinstance(error, EditedSource) else 1
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.input.is_file():
+        raise OnnxError("burn-import", [f"{options.input}: there is no such file"])
+    for plugin in options.plugin:
+        if not plugin.is_file():
+            raise OnnxError("burn-import", [f"{plugin}: there is no such file"])
+        runpy.run_path(str(plugin))
+    if options.list_ops:
+        return list_operators(options.input)
+    if options.opset is not None:
+        return upgrade(options)
+    output = options.output if options.output is not None else Path(options.input.stem)
+    if output.suffix == ".py":
+        output = output.with_suffix("")
+    if output.is_dir():
+        raise OnnxError("burn-import", [f"{output} is a folder; write {output / options.input.stem}"])
+    from burn_import.onnx.model_gen import ModelGen, RecordType
+
+    generator = ModelGen(
+        record_type=RecordType[options.record_type], half_precision=options.half, embed_states=options.embed
+    )
+    generator.overwrite(options.force).development(options.development)
+    if options.embed and options.record_type != "Bincode":
+        raise OnnxError("burn-import", ["--embed needs --record-type Bincode"])
+    bar = Bar(options.quiet)
+    made = generator.generate(options.input, output, bar.step)
+    bar.close()
+    if not options.quiet:
+        names = ", ".join(str(each) for each in (made.source, made.weights, made.metadata) if each is not None)
+        print(f"wrote {names}" if made.changed else f"up to date: {names}")
+    return compare(options, made) if options.check else 0
+
+
+def compare(options: argparse.Namespace, made: Generated) -> int:
+    """Compare what was written with ONNX Runtime; 3 when something is different."""
+    from burn_import.onnx import metadata
+    from burn_import.onnx.check import check, random_inputs, table
+    from burn_import.onnx.importing import import_model
+    from burn_import.onnx.loading import open_files
+    from burn_import.onnx.report import device_of
+
+    imported = import_model(options.input)
+    sizes = {}
+    for each in options.size:
+        name, _, number = each.partition("=")
+        if not number.isdigit():
+            raise OnnxError("burn-import", [f"--size {each}: write NAME=N"])
+        sizes[name] = int(number)
+    if options.inputs is not None:
+        import numpy as np
+
+        with np.load(options.inputs) as archive:
+            inputs = {name: archive[name] for name in archive.files}
+    else:
+        inputs = random_inputs(imported, sizes)
+    described = metadata.load(made.metadata)
+    assert described is not None
+    model = open_files(made.source, made.weights, described, device_of(options.device))
+    found = check(model, options.input, inputs, rtol=1e-2 if options.half else 1e-3)
+    if not options.quiet:
+        print(table(found))
+    return 0 if all(each.close for each in found) else 3
+
+
+def list_operators(path: Path) -> int:
+    """Every operator of a model, how often it occurs, and whether it can be written."""
+    from burn_import.onnx.operators import rows
+    from burn_import.onnx.passes import prepare
+    from burn_import.onnx.reader import read
+    from burn_import.onnx.writer import operators_of
+
+    model = read(path)
+    opset = model.opset_imports.get("", 0)
+    prepare(model)
+    supported = {node.operator: (node.domain, node.op_type) in rows() for node in model.graph.walk()}
+    print(f"{path.name}: opset {opset}, {sum(len(graph) for graph in model.graphs())} nodes after preparation")
+    for name, count in sorted(operators_of(model).items(), key=lambda each: (-each[1], each[0])):
+        print(f"{count:6}  {name:<32} {'' if supported[name] else 'not supported'}".rstrip())
+    return 0 if all(supported.values()) else 1
+
+
+def upgrade(options: argparse.Namespace) -> int:
+    """Write the file in another operator set, with inferred shapes, by the `onnx` package."""
+    try:
+        import onnx
+        from onnx import shape_inference, version_converter
+    except ImportError:
+        raise OnnxError("burn-import", ["--opset needs the onnx package; pip install onnx"]) from None
+    target = options.output if options.output is not None else Path("upgraded_model.onnx")
+    try:
+        model = version_converter.convert_version(onnx.load(str(options.input)), options.opset)
+        onnx.save(shape_inference.infer_shapes(model), str(target))
+    except Exception as error:
+        raise OnnxError(
+            "burn-import", [f"{options.input} does not convert to opset {options.opset}: {error}"]
+        ) from None
+    print(f"wrote {target}")
+    return 0
+
+
+class Bar:
+    """A bar on a terminal; nothing elsewhere."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+
+    def step(self, name: str) -> None:
+        if self.shown:
+            done = STEPS.index(name) + 1
+            print(f"\r[{'#' * 4 * done:<{4 * len(STEPS)}}] {name:<18}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self.shown:
+            print("\r" + " " * 44 + "\r", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,152 @@
+"""A model at run time: read, prepared, written as source, and executed with its weights, with nothing on disk.
+
+    from burn_import.onnx import load
+
+    model = load("mobilenetv2.onnx", burn.Cpu())
+    scores = model(images)                         # tensors, in order or by name
+    answer = model.run({"input": array})           # NumPy in, NumPy out
+
+The model is an ordinary module: it trains, moves and is saved like any other. `run` is captured and replayed for
+shapes that come again, on devices that can do that.
+"""
+
+from __future__ import annotations
+
+import linecache
+import warnings
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+import burn
+from burn import Device, Module, Tensor
+from burn.tensor import TensorData
+from burn_import.onnx.errors import OnnxError
+from burn_import.onnx.importing import import_model
+from burn_import.onnx.writer import Written
+from burn_import.onnx.writer.fields import array_of
+
+_NUMBERS = count(1)
+
+
+class Runnable:
+    """What a loaded model can do beside what every module can."""
+
+    source: ClassVar[str] = ""
+    input_names: ClassVar[tuple[str, ...]] = ()
+    output_names: ClassVar[tuple[str, ...]] = ()
+    _arguments: ClassVar[dict[str, str]] = {}
+    _captured: ClassVar[Any] = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The results for tensors in the order of the graph's inputs, or by their names."""
+        named = {self._arguments.get(name, name): value for name, value in kwargs.items()}
+        return super().__call__(*args, **named)  # type: ignore[misc]
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by name for arrays by name; lists for sequences, None for absent optionals."""
+        missing = [name for name in self.input_names if name not in inputs]
+        unknown = [name for name in inputs if name not in self.input_names]
+        if missing or unknown:
+            faults = [f"input {name!r} is missing" for name in missing]
+            faults += [f"there is no input {name!r}; there are {', '.join(self.input_names)}" for name in unknown]
+            raise OnnxError("run", faults)
+        device = self._device()
+        values = [_to_device(inputs[name], device) for name in self.input_names]
+        results = self._replayed(device, values)
+        if len(self.output_names) == 1:
+            results = (results,)
+        return {name: _to_host(value) for name, value in zip(self.output_names, results)}
+
+    def _device(self) -> Device:
+        found = self.devices()  # type: ignore[attr-defined]
+        place: Device = found[0] if found else self.__dict__.get("_place", burn.default_device())
+        return place
+
+    def _replayed(self, device: Device, values: list[Any]) -> Any:
+        function = type(self)._captured
+        if function is None or device.is_autodiff or not all(isinstance(each, Tensor) for each in values):
+            return self(*values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", burn.CaptureWarning)
+            return function(self, *values)
+
+
+def load(model: Any, device: Device | None = None) -> Any:
+    """The model of a path, bytes, an open file or a `ModelProto`, ready to be called on `device`."""
+    return instantiate(import_model(model).write(), burn.default_device() if device is None else device)
+
+
+def open_files(source: Path, weights: Path | None, described: Mapping[str, Any], device: Device) -> Any:
+    """A model from the files that `burn-import` wrote: its source runs, so only for files of your own."""
+    inputs = [(each["name"], each["argument"]) for each in described["inputs"]]
+    outputs = [each["name"] for each in described["outputs"]]
+    cls: Any = compiled(Written(source.read_text(encoding="utf-8"), {}, inputs, outputs))
+    return cls.from_embedded(device) if weights is None else cls.from_file(weights, device)
+
+
+def instantiate(written: Written, device: Device) -> Any:
+    """An instance of a written model with its weights."""
+    cls: Any = compiled(written)
+    module = fill(cls(device), written)
+    object.__setattr__(module, "_place", device)
+    return module
+
+
+def compiled(written: Written) -> type[Module]:
+    """The class of a written model, made from its source; tracebacks show its lines."""
+    name = f"<onnx model {next(_NUMBERS)}>"
+    scope: dict[str, Any] = {"__name__": "burn_onnx_model", "__file__": name}
+    exec(compile(written.source, name, "exec"), scope)
+    linecache.cache[name] = (len(written.source), None, written.source.splitlines(True), name)
+    base: type[Module] = scope["Model"]
+    attributes = {
+        "source": written.source,
+        "input_names": tuple(name for name, _ in written.inputs),
+        "output_names": tuple(written.outputs),
+        "_arguments": dict(written.inputs),
+        "__module__": "burn_onnx_model",
+        "__doc__": base.__doc__,
+    }
+    made = type("Model", (Runnable, base), attributes)
+
+    def forward(model: Any, *tensors: Any) -> Any:
+        return model(*tensors)
+
+    made._captured = staticmethod(burn.compile(forward))  # type: ignore[attr-defined]
+    return made
+
+
+def fill(module: Any, written: Written) -> Any:
+    """A module with the weights of the file in place of those it would draw."""
+    if not written.weights:
+        return module
+    sources = {id(leaf): written.weights[path] for path, leaf in module.leaves()}
+
+    def filled(leaf: Any) -> Any:
+        array = array_of(sources[id(leaf)])
+        return leaf.loaded(TensorData(np.ascontiguousarray(array).reshape(array.shape)))
+
+    return module._with(filled, filled)
+
+
+def _to_device(value: Any, device: Device) -> Any:
+    if value is None or isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return [_to_device(each, device) for each in value]
+    if isinstance(value, Tensor):
+        return value.to(device)
+    array = np.asarray(value)
+    return array if array.dtype.kind in "OUS" else burn.tensor(array, device=device)
+
+
+def _to_host(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, list | tuple):
+        return [_to_host(each) for each in value]
+    return value

@@ -1,0 +1,74 @@
+"""The table of operators: one row each, found by domain and name.
+
+    @operator("Softmax")
+    def softmax(op: Operation) -> Expression:
+        return op.x.method("softmax", op.axis())
+
+A row sees the newest version of its operator only: lifting has brought older ones to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from burn_import.onnx.passes.infer.context import RULES, Inference
+
+if TYPE_CHECKING:
+    from burn_import.onnx.operators.operation import Operation
+    from burn_import.onnx.writer.expression import Expression
+
+Written: TypeAlias = Union["Expression", Sequence[Union["Expression", None]], None]
+Write: TypeAlias = Callable[["Operation"], Written]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operator: the function that writes it, and the family (file) it stands in.
+
+    `impure` operators are written as statements of their own, in the order of the graph: they draw random numbers.
+    """
+
+    domain: str
+    name: str
+    write: Write
+    impure: bool = False
+
+    @property
+    def family(self) -> str:
+        return self.write.__module__.rpartition(".")[2]
+
+
+ROWS: dict[tuple[str, str], Row] = {}
+
+
+def operator(*names: str, domain: str = "", impure: bool = False) -> Callable[[Write], Write]:
+    """Register the function that writes some operators."""
+
+    def register(write: Write) -> Write:
+        for name in names:
+            assert (domain, name) not in ROWS, f"{domain}.{name} has a row already"
+            ROWS[domain, name] = Row(domain, name, write, impure)
+        return write
+
+    return register
+
+
+def register_op(
+    domain: str, name: str, since: int = 1, *, types: Callable[[Inference], None] | None = None
+) -> Callable[[Write], Write]:
+    """Add an operator of your own, or write one of ours in another way.
+
+    The function writes the node, as rows do; `types` says what its results are, given its inputs (the types that the
+    file declares are taken without it). `since` is the version that the operator appeared in.
+    """
+    assert since >= 1, since
+
+    def register(write: Write) -> Write:
+        ROWS[domain, name] = Row(domain, name, write)
+        if types is not None:
+            RULES[domain, name] = types
+        return write
+
+    return register

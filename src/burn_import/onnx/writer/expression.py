@@ -1,0 +1,221 @@
+"""Expressions of the generated source, built and never pasted together.
+
+An `Expression` is text with a precedence, so that brackets appear where they are needed and nowhere else:
+
+    x = Expression.name("x")
+    binary("*", binary("+", x, 1), 2)                    # (x + 1) * 2
+    x.method("reshape", [2, -1]).method("softmax", -1)   # x.reshape([2, -1]).softmax(-1)
+
+Arguments may be expressions or Python values: numbers, strings, None, lists, tuples and element types become their
+literals. Names of methods, attributes and keywords must be identifiers. Nothing else turns a string into source, so
+no text of a model can end up in it unescaped.
+"""
+
+from __future__ import annotations
+
+import enum
+import keyword
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from burn.dtype import DType
+from burn_import.onnx.ir.types import ElementType
+
+
+class Form(enum.Enum):
+    """How a value exists while the generated code runs."""
+
+    tensor = "tensor"  # burn.Tensor
+    number = "number"  # a Python int, float or bool in the place of a tensor of rank 0
+    numbers = "numbers"  # a Python list of them in the place of a tensor of rank 1
+    other = "other"  # list of values, dict, None, array of strings: what ONNX calls sequence, map, optional, string
+
+
+_PUBLIC = {
+    "bf16", "bool_", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
+}  # fmt: skip
+CONDITIONAL, COMPARISON, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY, POWER, ATOM = range(11)
+_BINARY = {
+    "==": COMPARISON, "!=": COMPARISON, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON,
+    "|": BIT_OR, "^": BIT_XOR, "&": BIT_AND, "<<": SHIFT, ">>": SHIFT, "+": SUM, "-": SUM, "*": PRODUCT,
+    "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "@": PRODUCT, "**": POWER,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Source text of one value. `simple` says that writing it twice costs nothing: a name, an attribute, a literal."""
+
+    text: str
+    precedence: int = ATOM
+    form: Form = Form.tensor
+    simple: bool = False
+
+    @classmethod
+    def name(cls, name: str, form: Form = Form.tensor) -> Expression:
+        return cls(identifier(name), ATOM, form, simple=True)
+
+    def bracketed(self, least: int) -> str:
+        """The text, in brackets when it binds less than `least`."""
+        return self.text if self.precedence >= least else f"({self.text})"
+
+    def method(self, name: str, *arguments: Argument, **keywords: Argument) -> Expression:
+        """`self.name(...)`"""
+        return call(self.attribute(name), *arguments, **keywords)
+
+    def attribute(self, name: str) -> Expression:
+        """`self.name`"""
+        receiver = self.bracketed(ATOM)
+        if receiver[0].isdigit():
+            receiver = f"({receiver})"
+        return Expression(f"{receiver}.{identifier(name)}", simple=self.simple)
+
+    def __call__(self, *arguments: Argument, **keywords: Argument) -> Expression:
+        """`self(...)`"""
+        return call(self, *arguments, **keywords)
+
+    def item(self, index: Argument) -> Expression:
+        """`self[index]`"""
+        return Expression(f"{self.bracketed(ATOM)}[{literal(index).text}]", simple=self.simple)
+
+    def part(
+        self, start: Argument | None = None, stop: Argument | None = None, step: Argument | None = None
+    ) -> Expression:
+        """`self[start:stop:step]`"""
+        text = ":".join("" if each is None else literal(each).text for each in (start, stop))
+        if step is not None:
+            text += f":{literal(step).text}"
+        return Expression(f"{self.bracketed(ATOM)}[{text}]", form=self.form)
+
+    def number(self) -> Expression:
+        """This expression, known to be a Python number."""
+        return replace(self, form=Form.number)
+
+    def numbers(self) -> Expression:
+        """This expression, known to be a list of Python numbers."""
+        return replace(self, form=Form.numbers)
+
+    def other(self) -> Expression:
+        """This expression, known to be neither a tensor nor numbers."""
+        return replace(self, form=Form.other)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Argument: TypeAlias = Any  # Expression, number, str, None, DType, ElementType, or a list or tuple of arguments
+
+
+def identifier(name: str) -> str:
+    """`name`, which must be one already; names of models go through `names.Names` first."""
+    assert name.isidentifier(), name
+    assert name.isascii(), name
+    assert not keyword.iskeyword(name), name
+    return name
+
+
+def literal(value: Argument) -> Expression:
+    """A Python value as source; an expression is itself."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, list):
+        return Expression(f"[{_joined(value)}]", form=Form.numbers)
+    if isinstance(value, tuple):
+        return Expression(f"({_joined(value)}{',' if len(value) == 1 else ''})", form=Form.numbers)
+    if isinstance(value, ElementType):
+        assert value.burn is not None, f"{value} has no dtype"
+        value = value.burn
+    if isinstance(value, DType):
+        return Expression(_dtype_name(value), simple=True, form=Form.other)
+    if isinstance(value, np.generic) or hasattr(value, "dtype"):
+        value = shortest(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, bool | int):
+        negative = not isinstance(value, bool) and value < 0
+        return Expression(repr(value), UNARY if negative else ATOM, Form.number, simple=True)
+    if value is None or isinstance(value, str | bytes):
+        return Expression(ascii(value), form=Form.other, simple=True)
+    raise TypeError(f"{value!r} has no literal")
+
+
+def _dtype_name(dtype: DType) -> str:
+    name = identifier("bool_" if str(dtype) == "bool" else str(dtype))
+    return f"burn.{name}" if name in _PUBLIC else f"burn.dtype.{name}"
+
+
+def _float(value: float) -> Expression:
+    if value != value or value in (float("inf"), float("-inf")):
+        return Expression(f'float("{value}")', form=Form.number, simple=True)
+    return Expression(repr(value), UNARY if repr(value)[0] == "-" else ATOM, Form.number, simple=True)
+
+
+def shortest(value: Any) -> bool | int | float:
+    """A NumPy number as the shortest Python number that is the same in its dtype."""
+    if value.dtype.kind in "biu":
+        return value.item()  # type: ignore[no-any-return]
+    return float(str(value))
+
+
+def first(array: Any) -> Expression:
+    """The first element of an array as a literal."""
+    return literal(array.reshape(-1)[0])
+
+
+def rounded(value: float) -> float:
+    """A number that a file holds in 32 bits, as people write it: 1e-05 instead of 9.999999747378752e-06."""
+    narrow = np.float32(value)
+    return float(str(narrow)) if float(narrow) == value else value
+
+
+def _joined(values: Iterable[Argument]) -> str:
+    return ", ".join(literal(each).text for each in values)
+
+
+def call(function: Expression, *arguments: Argument, **keywords: Argument) -> Expression:
+    """`function(...)`"""
+    parts = [literal(each).text for each in arguments]
+    parts += [f"{identifier(name)}={literal(each).text}" for name, each in keywords.items()]
+    return Expression(f"{function.bracketed(ATOM)}({', '.join(parts)})")
+
+
+def binary(operator: str, left: Argument, right: Argument) -> Expression:
+    """`left operator right`; the result is a number when both are."""
+    level = _BINARY[operator]
+    one, other = literal(left), literal(right)
+    lower, upper = (level + 1, level + 1) if level == COMPARISON else (level, level + 1)
+    if operator == "**":
+        lower, upper = POWER + 1, UNARY
+    form = Form.number if one.form is other.form is Form.number else Form.tensor
+    return Expression(f"{one.bracketed(lower)} {operator} {other.bracketed(upper)}", level, form)
+
+
+def unary(operator: str, value: Argument) -> Expression:
+    """`-value`, `~value`"""
+    assert operator in ("-", "~", "+")
+    one = literal(value)
+    return Expression(f"{operator}{one.bracketed(UNARY)}", UNARY, one.form)
+
+
+def conditional(condition: Argument, one: Argument, other: Argument) -> Expression:
+    """`one if condition else other`"""
+    first, second = literal(one), literal(other)
+    texts = [literal(each).bracketed(CONDITIONAL + 1) for each in (first, condition)]
+    return Expression(f"{texts[0]} if {texts[1]} else {second.text}", CONDITIONAL, first.form)
+
+
+def comprehension(value: Expression, variable: str, iterable: Expression) -> Expression:
+    """`[value for variable in iterable]`"""
+    names = ", ".join(identifier(each) for each in variable.split(", "))
+    return Expression(f"[{value.text} for {names} in {iterable.text}]", form=Form.other)
+
+
+def product(parts: Iterable[Argument]) -> Expression:
+    """The parts multiplied; 1 when there are none."""
+    result: Expression | None = None
+    for each in parts:
+        result = literal(each) if result is None else binary("*", result, each)
+    return literal(1) if result is None else result

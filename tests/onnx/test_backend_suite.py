@@ -1,0 +1,45 @@
+"""The standard's own tests, through generated source: a sample in every run, all of them under `slow`."""
+
+from __future__ import annotations
+
+import pytest
+
+import burn
+from burn_import.onnx.report import compare, main
+from tests.onnx.backend_suite import cases, reason, run, table
+
+
+def failures(step: int, device: burn.Device, *kinds: str) -> list[str]:
+    chosen = [case for case in cases(*kinds)[::step] if reason(case.name) is None]
+    return [f"{each.name}: {each.status}: {each.reason}" for each in run(chosen, device) if each.status != "pass"]
+
+
+def test_every_fifth_case_of_the_suite_passes_on_ndarray() -> None:
+    assert failures(5, burn.NdArray()) == []
+
+
+def test_every_fortieth_case_of_the_suite_passes_on_cpu() -> None:
+    assert failures(40, burn.Cpu()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", [burn.NdArray(), burn.Cpu()], ids=repr)
+def test_the_whole_suite_passes_but_for_the_misses_that_are_listed_with_reasons(device: burn.Device) -> None:
+    every = cases()
+    outcomes = list(run(every, device))
+    wrong = [each for each in outcomes if each.status != "pass"]
+    assert [f"{each.name}: {each.reason}" for each in wrong if reason(each.name) is None] == []
+    assert len(every) - len(wrong) >= 1990
+    assert "total 2024" in table(outcomes)
+
+
+def test_a_difference_is_told_in_words() -> None:
+    assert compare([1.0], [1.0, 2.0]).startswith("expected a list")
+    assert compare(None, None) == ""
+
+
+def test_the_report_prints_a_line_for_each_case_of_an_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--operator", "Elu", "--kind", "node"]) == 0
+    printed = capsys.readouterr().out
+    assert "pass" in printed
+    assert "test_elu_default" in printed

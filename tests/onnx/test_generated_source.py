@@ -1,0 +1,166 @@
+"""The source that is written: how it reads, what it may not contain, and that it stands alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import helper, numpy_helper
+
+import burn
+from burn_import.onnx import ModelGen, load
+from burn_import.onnx.importing import import_model
+from tests.onnx.networks import Convolutional, Perceptron, Transformer, exported, perturbed
+
+PERCEPTRON = '''\
+class Model(Module):
+    """The graph main_graph."""
+
+    hidden: nn.Linear
+    output: nn.Linear
+
+    def __init__(self, device: Device) -> None:
+        self.hidden = nn.LinearConfig(4, 8).init(device)
+        self.output = nn.LinearConfig(8, 3).init(device)
+
+    def forward(
+        self,
+        x: Tensor,  # f32 (batch, 4)
+    ) -> Tensor:
+        """Gives result f32 (batch, 3)."""
+        result = self.output(self.hidden(x).relu()).softmax(1)  # (batch, 3)
+        return result
+'''
+
+
+def perceptron() -> bytes:
+    return exported(perturbed(Perceptron()).eval(), [torch.randn(2, 4)], ["x"], {"x": {0: "batch"}})
+
+
+def transformer() -> bytes:
+    inputs = [torch.zeros(2, 7, dtype=torch.int64), torch.ones(2, 7, dtype=torch.int64)]
+    sizes = {name: {0: "batch", 1: "length"} for name in ("tokens", "mask")}
+    return exported(perturbed(Transformer()).eval(), inputs, ["tokens", "mask"], sizes)
+
+
+def test_a_perceptron_reads_as_a_person_would_write_it() -> None:
+    source = import_model(perceptron()).write().source
+    assert PERCEPTRON in source
+    assert "(opset 20, producer: pytorch" in source.splitlines()[0]
+
+
+def test_repeated_blocks_become_one_class() -> None:
+    source = import_model(transformer()).write().source
+    tree = ast.parse(source)
+    names = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
+    assert names == ["Layer", "Layer2", "Model"]
+    assert '"""Stands in 2 places."""' in source
+    assert "self.layers_1 = Layer2(device)" in source
+    assert "self.layers_2 = Layer2(device)" in source
+
+
+@pytest.mark.parametrize("data", [perceptron(), transformer()], ids=["perceptron", "transformer"])
+def test_the_source_is_deterministic_narrow_and_imports_burn_alone(data: bytes) -> None:
+    source = import_model(data).write().source
+    assert source == import_model(data).write().source
+    assert max(map(len, source.splitlines())) <= 110
+    assert not any(line.endswith(" ") for line in source.splitlines())
+    imported = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            imported.update(each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            imported.add((node.module or "").partition(".")[0])
+    assert imported <= {"__future__", "pathlib", "burn"}
+
+
+HOSTILE = [
+    "import", "x\ny = 1", '"""\nraise SystemExit\n"""', "x'); __import__('os').abort(); ('", "self", "\\", "\u202e",
+    "1", "{0}", "class Model:", "", "x x", "None", "relu", "burn", "device",
+]  # fmt: skip
+
+
+def hostile() -> onnx.ModelProto:
+    names = [name or f"v{index}" for index, name in enumerate(HOSTILE)]
+    weight = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3), "weight\n); raise SystemExit #")
+    nodes, last = [], names[0]
+    for name in names[1:]:
+        nodes.append(helper.make_node("Abs", [last], [name], name=f"/{name}/Abs"))
+        last = name
+    nodes.append(helper.make_node("MatMul", [last, weight.name], ['out"""'], name="'''"))
+    value = [
+        helper.make_tensor_value_info(names[0], onnx.TensorProto.FLOAT, ["batch\n: int", 2]),
+        helper.make_tensor_value_info('out"""', onnx.TensorProto.FLOAT, ["batch\n: int", 3]),
+    ]
+    graph = helper.make_graph(nodes, 'g"""\nraise SystemExit', value[:1], value[1:], [weight])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    made.producer_name, made.producer_version = "bad\nraise SystemExit", '"""'
+    return made
+
+
+def test_no_name_or_text_of_a_model_ends_up_in_the_source_unescaped() -> None:
+    model = load(hostile(), burn.NdArray())
+    tree = ast.parse(model.source)
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not any("__import__" in each or "SystemExit" in each for each in calls)
+    assert not any(isinstance(node, ast.Raise) and "SystemExit" in ast.unparse(node) for node in ast.walk(tree))
+    result = model.run({"import": -np.ones((4, 2), np.float32)})
+    assert result['out"""'].tolist() == [[3.0, 5.0, 7.0]] * 4
+
+
+ALONE = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("onnx", "onnxruntime", "burn_import"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Blocked())
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import burn
+from net import Model
+
+x = np.load(sys.argv[1] + "/x.npy")
+wanted = np.load(sys.argv[1] + "/y.npy")
+for device in (burn.NdArray(), burn.Cpu(), burn.LibTorch()):
+    for each in (device, device.autodiff()):
+        model = Model.from_file(sys.argv[1] + "/net.mpk", each)
+        if each.is_autodiff:
+            model = model.mode("infer")
+        result = model(burn.tensor(x, device=each))
+        assert np.allclose(result.numpy(), wanted, 1e-3, 1e-4), each
+model = Model.default()
+assert np.allclose(model(burn.tensor(x)).numpy(), wanted, 1e-3, 1e-4)
+data = open(sys.argv[1] + "/net.mpk", "rb").read()
+assert Model.from_bytes(data, burn.NdArray()).num_params() == model.num_params()
+fresh = Model(burn.NdArray())
+assert fresh(burn.tensor(x, device=burn.NdArray())).shape == wanted.shape
+try:
+    Model.from_embedded(burn.NdArray())
+except RuntimeError as error:
+    assert "--embed" in str(error)
+else:
+    raise AssertionError("from_embedded found weights")
+print("alone")
+"""
+
+
+def test_generated_files_run_where_the_importer_cannot_be_imported(tmp_path: Path) -> None:
+    network = perturbed(Convolutional()).eval()
+    x = torch.randn(2, 3, 16, 16)
+    (tmp_path / "net.onnx").write_bytes(exported(network, [x], ["x"], {"x": {0: "batch"}}))
+    ModelGen(tmp_path / "net.onnx", tmp_path).run_from_cli()
+    np.save(tmp_path / "x.npy", x.numpy())
+    with torch.no_grad():
+        np.save(tmp_path / "y.npy", network(x).numpy())
+    done = subprocess.run([sys.executable, "-c", ALONE, str(tmp_path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "alone"
