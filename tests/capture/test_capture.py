@@ -431,6 +431,7 @@ def test_reading_an_argument_means_running_plainly(read):
     x, y = Tensor.zeros([2], device), Tensor.ones([2], device)
     first, second = Tensor.from_data(0, device), Tensor.from_data(1, device)
     with pytest.warns(CaptureWarning, match="read"):
-        for place, expected in ((first, 1.0), (first, 1.0), (first, 1.0), (second, 2.0), (first, 1.0)):
-            assert step(x, y, place).tolist() == [expected, expected]
+        step(x, y, first)
+    for place, expected in ((first, 1.0), (first, 1.0), (second, 2.0), (first, 1.0)):
+        assert step(x, y, place).tolist() == [expected, expected]
     assert not step.ready

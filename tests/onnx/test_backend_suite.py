@@ -43,3 +43,14 @@ def test_the_report_prints_a_line_for_each_case_of_an_operator(capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "pass" in printed
     assert "test_elu_default" in printed
+
+
+def test_the_backend_interface_of_the_standard_runs_models() -> None:
+    from burn_import.onnx.backend import BurnBackend
+
+    case = next(each for each in cases("node") if each.name == "test_sub")
+    (inputs, expected), *_ = case.data_sets
+    assert BurnBackend.supports_device("CPU")
+    for device in ("CPU", "CPU:fused"):
+        (result,) = BurnBackend.run_model(case.model, list(inputs), device)
+        assert compare(result, expected[0]) == ""

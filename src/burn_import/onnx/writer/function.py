@@ -284,7 +284,8 @@ class FunctionWriter:
         if len(self.lines) == before:
             self.statement("pass")
         self.indent -= INDENT
-        self.sizes = sizes
+        names = {name for _, name in self.parameters}
+        self.sizes = {symbol: at for symbol, at in self.sizes.items() if symbol in sizes or at[0].text in names}
 
     def body(self, graph: Graph, inputs: Sequence[Expression | None]) -> list[Expression]:
         for value, given in zip(graph.inputs, inputs):
