@@ -52,7 +52,7 @@ def transformer() -> bytes:
 def test_a_perceptron_reads_as_a_person_would_write_it() -> None:
     source = import_model(perceptron()).write().source
     assert PERCEPTRON in source
-    assert "(opset 20, producer: pytorch" in source.splitlines()[0]
+    assert "(opset 20, producer: pytorch" in source.splitlines()[1]
 
 
 def test_repeated_blocks_become_one_class() -> None:

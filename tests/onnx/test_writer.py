@@ -21,7 +21,7 @@ from burn_import.onnx.operators import rows
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import ROWS
 from burn_import.onnx.writer.expression import Expression, binary, conditional, literal, rounded, unary
-from burn_import.onnx.writer.layout import WIDTH, lay_out
+from burn_import.onnx.writer.layout import WIDTH, lay_out, lay_out_statement
 from burn_import.onnx.writer.names import RESERVED, Names, camel, snake
 
 X, Y = Expression.name("x"), Expression.name("y")
@@ -88,9 +88,9 @@ def test_names_read_as_words() -> None:
     assert rounded(float(np.float32(1e-5))) == 1e-5
 
 
-@given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=80), st.text(max_size=30))
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=80), st.text(max_size=200))
 def test_long_statements_are_laid_out_without_changing_what_they_say(numbers: list[int], text: str) -> None:
-    statement = f"result = x.reshape({numbers}).method({text!r}, [y.shape[0], (1, 2)]).softmax(1)"
+    statement = f"result = x.reshape({numbers}).method({text!a}, name={text!a}, z=[y.shape[0], (1, 2)]).softmax(1)"
     lines = lay_out(statement, 0)
     assert ast.dump(ast.parse("\n".join(lines))) == ast.dump(ast.parse(statement))
     assert all(len(line) <= WIDTH for line in lines)
@@ -147,3 +147,11 @@ def test_every_row_stands_in_a_family_and_names_an_operator_that_exists() -> Non
         assert row.family not in ("registry", "operation")
         if domain in ("", "ai.onnx.ml") and name != "SimplifiedLayerNormalization":  # as ONNX Runtime writes it
             assert (domain, name) in known, name
+
+
+def test_long_lists_without_brackets_get_some() -> None:
+    names = ", ".join(f"variable_{index}" for index in range(12))
+    for statement in (f"return {names}", f"{names} = function(x, y)", f"{names} = {names}"):
+        lines = lay_out_statement(statement, 8)
+        assert max(map(len, lines)) <= WIDTH
+        ast.parse("def f():\n    if True:\n" + "\n".join(lines))

@@ -130,7 +130,9 @@ class _Fitting:
             return self.absent(value, path)
         if is_module(value):
             return (
-                self.variant(value, node, path) if hasattr(value, "record_variant") else self.module(value, node, path)
+                self.variant(value, node, path)
+                if hasattr(type(value), "record_variant")
+                else self.module(value, node, path)
             )
         if type(value) in (list, tuple):
             return self.sequence(value, node, path)
@@ -216,7 +218,7 @@ class _Fitting:
 
 def _nothing(value: Any) -> Item:
     """What stands for a part of which nothing is loaded."""
-    if hasattr(value, "record_variant"):
+    if hasattr(type(value), "record_variant"):
         name, index, _ = value.record_variant()
         return Variant(name, index, None)
     return {} if isinstance(value, dict) else None

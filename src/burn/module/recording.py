@@ -58,9 +58,8 @@ def _data(leaf: Any) -> Any:
 
 
 def _struct(module: Any, with_data: bool) -> Item:
-    variant = getattr(module, "record_variant", None)
-    if variant is not None:
-        name, index, value = variant()
+    if hasattr(type(module), "record_variant"):
+        name, index, value = module.record_variant()
         return Variant(name, index, item_of(value, with_data))
     if next(leaves(module), None) is None:
         return None
@@ -179,7 +178,7 @@ class _Reading:
         return made
 
     def module(self, module: Any, item: Any, path: str) -> Any:
-        if isinstance(item, Variant) or hasattr(module, "record_variant"):
+        if isinstance(item, Variant) or hasattr(type(module), "record_variant"):
             return self.variant(module, item, path)
         names = recorded_fields(module) if next(leaves(module), None) is not None else []
         if item is None and names:
@@ -213,7 +212,7 @@ class _Reading:
             item = Variant(name, -1, value)
         elif isinstance(item, str):
             item = Variant(item, -1, None)
-        if not isinstance(item, Variant) or not hasattr(module, "record_variant"):
+        if not isinstance(item, Variant) or not hasattr(type(module), "record_variant"):
             self.wrong.append(f"{path}: the module has a {type(module).__name__} here, the record has {_kind(item)}")
             return module
         name = module.variant

@@ -59,7 +59,7 @@ class ModuleMapper:
 def container_type(value: Any) -> str:
     """What a part of a module is, in words."""
     if is_module(value):
-        return f"{'Enum' if hasattr(value, 'variant') else 'Struct'}:{type(value).__name__}"
+        return f"{'Enum' if hasattr(type(value), 'variant') else 'Struct'}:{type(value).__name__}"
     names: dict[type, str] = {list: "List", tuple: "Tuple", dict: "Dict"}
     return names.get(type(value), type(value).__name__)
 

@@ -13,7 +13,7 @@ from burn_import.onnx.ir.types import TensorType
 from burn_import.onnx.writer.expression import Expression, Form
 from burn_import.onnx.writer.fields import Fields
 from burn_import.onnx.writer.function import FunctionWriter
-from burn_import.onnx.writer.layout import lay_out
+from burn_import.onnx.writer.layout import WIDTH, lay_out
 from burn_import.onnx.writer.names import RESERVED, Names, camel
 from burn_import.onnx.writer.sizes import shape_comment
 
@@ -100,7 +100,9 @@ def signature_lines(function: FunctionWriter, results: Sequence[Value], docstrin
     for value, name in function.parameters:
         form = function.values[value].form
         kind = {Form.tensor: "Tensor", Form.number: "int", Form.numbers: "list[int]"}.get(form, "object")
-        lines.append(f"        {name}: {kind},  # {described(value, function)}")
+        line = f"        {name}: {kind},"
+        comment = f"  # {described(value, function)}"
+        lines.append(line + comment if len(line) + len(comment) <= WIDTH else line)
     lines += [f"        {name}: {'Device' if name == 'device' else 'int'}," for name in function.plain]
     if not lines:
         head = [f"    def forward(self) -> {result}:"]

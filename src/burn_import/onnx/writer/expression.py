@@ -137,7 +137,9 @@ def literal(value: Argument) -> Expression:
     if isinstance(value, bool | int):
         negative = not isinstance(value, bool) and value < 0
         return Expression(repr(value), UNARY if negative else ATOM, Form.number, simple=True)
-    if value is None or isinstance(value, str | bytes):
+    if isinstance(value, str):
+        return Expression(_quoted(value), form=Form.other, simple=True)
+    if value is None or isinstance(value, bytes):
         return Expression(ascii(value), form=Form.other, simple=True)
     raise TypeError(f"{value!r} has no literal")
 
@@ -145,6 +147,11 @@ def literal(value: Argument) -> Expression:
 def _dtype_name(dtype: DType) -> str:
     name = identifier("bool_" if str(dtype) == "bool" else str(dtype))
     return f"burn.{name}" if name in _PUBLIC else f"burn.dtype.{name}"
+
+
+def _quoted(value: str) -> str:
+    """A string in double quotes, unless it has quotes itself; everything but printable ASCII is escaped."""
+    return ascii(value) if "'" in value or '"' in value else f'"{ascii(value)[1:-1]}"'
 
 
 def _float(value: float) -> Expression:

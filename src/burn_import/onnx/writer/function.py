@@ -23,7 +23,7 @@ from burn_import.onnx.passes.infer.context import content_of
 from burn_import.onnx.writer.expression import Argument, Expression, Form, call, first, literal
 from burn_import.onnx.writer.fields import LITERAL, Array, Fields, Source, Weight
 from burn_import.onnx.writer.hints import constant_hint, node_hint, relative, value_hint
-from burn_import.onnx.writer.layout import WIDTH, lay_out
+from burn_import.onnx.writer.layout import WIDTH, lay_out_statement
 from burn_import.onnx.writer.names import RESERVED, Names, snake
 from burn_import.onnx.writer.regions import Region, regions
 from burn_import.onnx.writer.sizes import element_expression, shape_comment
@@ -244,7 +244,7 @@ class FunctionWriter:
     # -- statements
 
     def statement(self, text: str) -> None:
-        self.lines += lay_out(text, self.indent)
+        self.lines += lay_out_statement(text, self.indent)
 
     def _write_assignment(self, name: str, result: Expression, value: Value | None) -> None:
         text = f"{name} = {result.text}"

@@ -52,7 +52,7 @@ def scope_of(node: Node) -> list[str]:
 def constant_hint(value: Value) -> str:
     """The name of a parameter or table."""
     if _AUTOMATIC.match(value.name) or not snake(value.name):
-        return "constant"
+        return "weight" if value.tensor.dtype is not None and value.tensor.dtype.is_float else "table"
     return value.name
 
 

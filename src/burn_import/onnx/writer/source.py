@@ -119,7 +119,8 @@ def _header(model: Model, opset: int) -> list[str]:
     name = plain(PurePath(model.source).name) if model.source else "a model in memory"
     producer = plain(f"{model.producer_name} {model.producer_version}".strip()) or "unknown"
     return [
-        f"# Written by burn-import {__version__} from {name} (opset {opset}, producer: {producer}).",
+        f"# Written by burn-import {__version__} from {name}",
+        f"# (opset {opset}, producer: {producer}).",
         "# This file is yours: read it, edit it, train it. burn-import asks before it replaces an edited file.",
         "",
     ]
