@@ -34,25 +34,26 @@ class CaptureWarning(UserWarning):
     """A function under `burn.compile` that runs without capture, and why."""
 
 
-def compile(function: F | None = None, *, donate: Sequence[int] = (), check: int = 0) -> Any:
+def compile(function: F | None = None, *, donate: Sequence[int] = (), check: int = 0, quiet: bool = False) -> Any:
     """Capture `function`; as a decorator with options too: `@burn.compile(check=10)`.
 
     `donate` lists positional arguments whose tensors may be overwritten: using them afterwards raises.
     `check=n` compares every n-th replayed call with a plain one and raises where they differ.
+    `quiet` gives no warning for calls that cannot be captured; `warned` has the reasons all the same.
     """
     if function is None:
-        return functools.partial(compile, donate=donate, check=check)
-    return Compiled(function, tuple(donate), check)
+        return functools.partial(compile, donate=donate, check=check, quiet=quiet)
+    return Compiled(function, tuple(donate), check, quiet)
 
 
 class Compiled(Generic[F]):
     """A function under capture. Calling it records, replays, or runs it plainly."""
 
-    def __init__(self, function: F, donate: tuple[int, ...], check: int) -> None:
+    def __init__(self, function: F, donate: tuple[int, ...], check: int, quiet: bool = False) -> None:
         if not callable(function):
             raise ArgumentError(f"compile: needs a function, got {function!r}")
         functools.update_wrapper(self, function)
-        self.function, self.donate, self.check = function, donate, check
+        self.function, self.donate, self.check, self.quiet = function, donate, check, quiet
         self.recorded: OrderedDict[Any, Capture] = OrderedDict()
         self.ready: OrderedDict[Any, Capture] = OrderedDict()
         self.plain: dict[Any, str] = {}
@@ -198,7 +199,8 @@ class Compiled(Generic[F]):
         if reason in self.warned:
             return
         self.warned.add(reason)
-        warnings.warn(f"compile: {self._name()} runs without capture: {reason}", CaptureWarning, stacklevel=3)
+        if not self.quiet:
+            warnings.warn(f"compile: {self._name()} runs without capture: {reason}", CaptureWarning, stacklevel=3)
 
     # Replaying
 

@@ -174,7 +174,9 @@ class Param(Tensor[B]):
 
     def loaded(self, data: TensorData, id: str | None = None) -> Param[Any]:
         """This parameter with the values (and the id) of a record, in its own dtype, on its own device."""
-        tensor: Tensor[Any] = Tensor.from_data(data.convert(self.dtype) if self.dtype.is_float else data, self.device)
+        if self.dtype.is_float and data.dtype is not self.dtype:
+            data = data.convert(self.dtype)
+        tensor: Tensor[Any] = Tensor.from_data(data, self.device)
         return Param(tensor.cast(self.dtype), id or self.id, self.learns)
 
     # Trees, pickling

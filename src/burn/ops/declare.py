@@ -200,14 +200,19 @@ def hosted(
     vjp: Gradients | None = None,
     prepare: Callable[[Op, list[Any]], list[Any]] | None = None,
     outputs: int = 1,
+    total: bool = False,
 ) -> Callable[[F], F]:
-    """Declare an operation whose NumPy reference runs on every device, unless a backend overrides it."""
+    """Declare an operation whose NumPy reference runs on every device, unless a backend overrides it.
+
+    A `total` one never fails for what its operands hold, so it may be recorded and run later.
+    """
 
     def declare(function: F) -> F:
         op = Op(
             function, "hosted", family=_family(function), reference=reference, vjp=vjp, rule=rule,
             bound="compute", outputs=outputs,
         )  # fmt: skip
+        op.is_total = total
         return _publish(op, dispatch.general(op, prepare), function)  # type: ignore[no-any-return]
 
     return declare

@@ -86,6 +86,7 @@ class Op:
         self._stack_vjps: dict[type, dict[int, Vjp]] = {}
         self._kernels: dict[type, Callable[..., Any]] = {}
         self.is_elementwise = False
+        self.is_total = kind != "hosted"  # whether it never fails for what its operands hold, and may run later
         self.result_dtype: DType | None = None  # of elementwise rows; None stands for the operands' own
         known = TABLE.get(self.name)
         if known is not None and _origin(known.function) != _origin(function):

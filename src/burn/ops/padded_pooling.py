@@ -32,16 +32,25 @@ if TYPE_CHECKING:
 INDEXINGS = ("spatial", "row_major", "column_major")
 
 
-def _count(size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool) -> int:
+def _count(
+    size: int,
+    kernel: int,
+    stride: int,
+    padding: tuple[int, int],
+    dilation: int,
+    ceil_mode: bool,
+    partial: bool = False,
+) -> int:
     """How many windows; a partial one at the end must start inside the input or the padding before it."""
     if not ceil_mode:
-        return positions(size, kernel, stride, padding, dilation)
+        count = positions(size, kernel, stride, padding, dilation)
+        return 1 if partial and count == 0 else count
     count = positions(size, kernel, stride, (padding[0], padding[1] + stride - 1), dilation)
     return count - 1 if (count - 1) * stride >= size + padding[0] else count
 
 
 def _geometry(
-    op: Op, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any
+    op: Op, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any, partial: Any = False
 ) -> tuple[Shape, tuple[Sizes, Sizes, Padding, Sizes]]:
     """The shape of the result, and kernel, stride, padding and dilation in normal form."""
     rank = spatial_rank(op.name, x)
@@ -51,7 +60,7 @@ def _geometry(
     pads = paddings(op.name, padding, tuple(x[2:]), size, step, hole)
     if min(map(min, pads)) < 0:
         raise ArgumentError(f"{op.name}: padding must be 0 or more, got {padding!r}")
-    sizes = [_count(*each, bool(ceil_mode)) for each in zip(x[2:], size, step, pads, hole, strict=True)]
+    sizes = [_count(*each, bool(ceil_mode), bool(partial)) for each in zip(x[2:], size, step, pads, hole, strict=True)]
     if min(sizes) < 1 or min(x[2:]) < 1:
         spans = tuple(extent(k, d) for k, d in zip(size, hole, strict=True))
         raise ShapeError(f"{op.name}: a kernel of {spans} (with dilation) is larger than x {tuple(x)} padded by {pads}")
@@ -61,6 +70,12 @@ def _geometry(
 def _is_plain(padding: Padding, kernel: Sizes) -> bool:
     """Whether both sides are padded alike, by at most half of the kernel."""
     return all(before == after and 2 * before <= k for (before, after), k in zip(padding, kernel, strict=True))
+
+
+def _fits(spatial: Sizes, kernel: Sizes, padding: Padding, dilation: Sizes) -> bool:
+    """Whether the padded input is as wide as a window in every dim."""
+    sizes = zip(spatial, kernel, padding, dilation, strict=True)
+    return all(size + sum(pair) >= extent(k, hole) for size, k, pair, hole in sizes)
 
 
 def _fitted(spatial: Sizes, counts: Sizes, kernel: Sizes, stride: Sizes, padding: Padding, dilation: Sizes) -> Padding:
@@ -75,12 +90,12 @@ def _fitted(spatial: Sizes, counts: Sizes, kernel: Sizes, stride: Sizes, padding
 
 
 def _max_rule(
-    op: Op, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any, indexing: Any
+    op: Op, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any, indexing: Any, partial: Any
 ) -> Any:
-    shape, settings = _geometry(op, x.shape, kernel, stride, padding, dilation, ceil_mode)
+    shape, settings = _geometry(op, x.shape, kernel, stride, padding, dilation, ceil_mode, partial)
     if indexing not in INDEXINGS:
         raise ArgumentError(f"{op.name}: indexing must be one of {', '.join(map(repr, INDEXINGS))}, got {indexing!r}")
-    return [shape, shape], [x.dtype, x.device.int_dtype], (*settings, bool(ceil_mode), indexing)
+    return [shape, shape], [x.dtype, x.device.int_dtype], (*settings, bool(ceil_mode), indexing, bool(partial))
 
 
 def _lowest(dtype: Any) -> float:
@@ -121,16 +136,18 @@ def max_pool_padded(
     dilation: Any = 1,
     ceil_mode: bool = False,
     indexing: str = "spatial",
+    partial: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:
     """Take the largest element of each window, and its index, with any padding: a pair (before, after) a dim.
 
     An index counts the elements of the flattened spatial dims ("spatial"), or of the whole tensor
-    ("row_major"; under "column_major" the first spatial dim runs fastest).
+    ("row_major"; under "column_major" the first spatial dim runs fastest). With `partial` an input that is narrower
+    than a window, by less than a stride, still has one.
     """
     dtype, spatial = x.dtype, tuple(x.shape[2:])
-    counts = tuple(_count(*each, ceil_mode) for each in zip(spatial, kernel_size, stride, padding, dilation))
+    counts = tuple(_count(*each, ceil_mode, partial) for each in zip(spatial, kernel_size, stride, padding, dilation))
     image: Any = x if dtype.is_float else x.cast(f32 if dtype.bits <= 16 else f64)
-    if _is_plain(padding, kernel_size):
+    if _is_plain(padding, kernel_size) and (ceil_mode or _fits(spatial, kernel_size, padding, dilation)):
         pads = tuple(before for before, _ in padding)
         values, places = pooling.max_pool(image, kernel_size, stride, pads, dilation, ceil_mode)
     else:
@@ -203,10 +220,10 @@ def _divisors(
 
 
 def _avg_rule(
-    op: Op, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, include: Any, ceil_mode: Any
+    op: Op, x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, include: Any, ceil_mode: Any, partial: Any
 ) -> Any:
-    shape, settings = _geometry(op, x.shape, kernel, stride, padding, dilation, ceil_mode)
-    return shape, x.dtype, (*settings, bool(include), bool(ceil_mode))
+    shape, settings = _geometry(op, x.shape, kernel, stride, padding, dilation, ceil_mode, partial)
+    return shape, x.dtype, (*settings, bool(include), bool(ceil_mode), bool(partial))
 
 
 @composite(rule=_avg_rule, prepare=prepared(only_floats))
@@ -218,13 +235,18 @@ def avg_pool_padded(
     dilation: Any = 1,
     count_include_pad: bool = True,
     ceil_mode: bool = False,
+    partial: bool = False,
 ) -> Tensor[B]:
-    """Take the mean of each window, with any padding: a pair (before, after) a dim, and with holes."""
+    """Take the mean of each window, with any padding: a pair (before, after) a dim, and with holes.
+
+    With `partial` an input that is narrower than a window, by less than a stride, still has one.
+    """
     spatial = tuple(x.shape[2:])
-    if _is_plain(padding, kernel_size) and set(dilation) == {1}:
+    fits = ceil_mode or _fits(spatial, kernel_size, padding, dilation)
+    if fits and _is_plain(padding, kernel_size) and set(dilation) == {1}:
         pads = tuple(before for before, _ in padding)
         return pooling.avg_pool(x, kernel_size, stride, pads, count_include_pad, ceil_mode)
-    counts = tuple(_count(*each, ceil_mode) for each in zip(spatial, kernel_size, stride, padding, dilation))
+    counts = tuple(_count(*each, ceil_mode, partial) for each in zip(spatial, kernel_size, stride, padding, dilation))
     total = _window_sums(wide(x), counts, kernel_size, stride, padding, dilation)
     divisors = _divisors(spatial, counts, kernel_size, stride, padding, dilation, count_include_pad)
     return (total / constant(divisors, total.dtype, x.device)).cast(x.dtype)  # type: ignore[no-any-return]

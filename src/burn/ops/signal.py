@@ -84,7 +84,7 @@ def _rfft_gradient(g: Any, x_shape: Any, dim: int, n: int) -> Any:
     return _fit(irfft(re * weights, im * weights, dim, n), dim, x_shape[dim])
 
 
-@hosted(rule=_rfft_rule, reference=_rfft, prepare=prepared(floating), vjp=dict(x=_rfft_gradient), outputs=2)
+@hosted(rule=_rfft_rule, reference=_rfft, prepare=prepared(floating), vjp=dict(x=_rfft_gradient), outputs=2, total=True)
 def rfft(x: Tensor[B], dim: int = -1, n: int | None = None) -> tuple[Tensor[B], Tensor[B]]:
     """Transform a real signal along `dim`, cut or filled with zeros to `n`: frequencies 0 to `n // 2`."""
     ...
@@ -121,6 +121,7 @@ def _irfft_gradient(part: int) -> Any:
     reference=_irfft,
     prepare=prepared(floating, "re", "im"),
     vjp=dict(re=_irfft_gradient(0), im=_irfft_gradient(1)),
+    total=True,
 )
 def irfft(re: Tensor[B], im: Tensor[B], dim: int = -1, n: int | None = None) -> Tensor[B]:
     """Give the real signal of length `n` whose spectrum is `re + i im`: the inverse of `rfft`.
@@ -160,6 +161,7 @@ def _cfft_gradient(part: int) -> Any:
     prepare=prepared(floating, "re", "im"),
     vjp=dict(re=_cfft_gradient(0), im=_cfft_gradient(1)),
     outputs=2,
+    total=True,
 )
 def cfft(re: Tensor[B], im: Tensor[B], dim: int = -1, n: int | None = None) -> tuple[Tensor[B], Tensor[B]]:
     """Transform a complex signal along `dim`, cut or filled with zeros to `n`: all `n` frequencies."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from burn.ops import elementwise
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from burn.ops.declare import B
     from burn.tensor.tensor import Tensor
 
-__all__ = ["adagrad", "adam", "momentum"]
+__all__ = ["adagrad", "adam", "gradients", "momentum"]
 
 
 def _like(value: Any, x: Any) -> Any:
@@ -89,3 +90,17 @@ def adam(
 
 def _power(base: float, exponent: Any) -> Any:
     return elementwise.pow(base, exponent)
+
+
+def gradients(function: Callable[..., Tensor[Any]], *inputs: Tensor[B]) -> list[Tensor[B]]:
+    """The gradients of the sum of `function(*inputs)`, one for each input, on the inputs' own device.
+
+    An input that the result does not depend on has zeros.
+    """
+    tracked: list[Any] = [type(each).from_inner(each).require_grad() for each in inputs]
+    result: Any = function(*tracked)
+    if not result.device.is_autodiff:
+        return [each.zeros_like() for each in inputs]
+    found = result.sum().backward()
+    given = [each.grad(found) for each in tracked]
+    return [x.zeros_like() if gradient is None else gradient for x, gradient in zip(inputs, given)]

@@ -10,11 +10,10 @@ import numpy as np
 from burn.device import Device, current_device
 from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError, DTypeError
+from burn.ops.constants import constant
 from burn.ops.dft import dft, short_time_dft
 from burn.ops.movement import whole
 from burn.ops.signal import StftOptions, cfft, irfft, istft, rfft, stft
-from burn.tensor.data import TensorData
-from burn.tensor.methods.creation import place
 
 if TYPE_CHECKING:
     from burn.tensor.tensor import Tensor
@@ -83,7 +82,7 @@ def mel_weights(
             values[rising, column] = (rising - left) / (centre - left)
         if right > centre:
             values[falling, column] = (right - falling) / (right - centre)
-    return place(TensorData(values).convert(wanted), target)
+    return constant(values, wanted, target)  # type: ignore[no-any-return]
 
 
 def _window(name: str, weights: tuple[float, ...], size: int, periodic: bool, device: Any, dtype: Any) -> Any:
@@ -99,4 +98,4 @@ def _window(name: str, weights: tuple[float, ...], size: int, periodic: bool, de
     values = sum((-1) ** k * weight * np.cos(k * angle) for k, weight in enumerate(weights))
     if length == 1:
         values = np.ones(1)
-    return place(TensorData(np.asarray(values)).convert(wanted), target)
+    return constant(values, wanted, target)

@@ -13,36 +13,38 @@ from pathlib import Path
 from burn import cube
 from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.features import host_features
+from burn.backend.cpu.recipe import Recipe, lowering, state_of
 from burn.cube import CompiledKernel, Kernel, compile_object, load_object
 
 _compiled: dict[str, CompiledKernel] = {}
 _lock = threading.Lock()
 
 
-def compiled(kernel: Kernel) -> CompiledKernel:
-    """The machine code of a kernel for this processor."""
+def compiled(kernel: Kernel | Recipe) -> CompiledKernel:
+    """The machine code of a kernel for this processor. A recipe is written out only if there is none yet."""
     features = host_features()
-    key = kernel_key(f"{generator()}\n{kernel.key()}", features.key)
+    if isinstance(kernel, Recipe):
+        key = kernel_key(f"{generator()}\n{lowering()}\n{kernel.key_parts}", features.key)
+    else:
+        key = kernel_key(f"{generator()}\n{kernel.key()}", features.key)
     found = _compiled.get(key)
     if found is None:
-        contents = default_cache().load_or_build(key, lambda: compile_object(kernel, features.name, features.target))
+        contents = default_cache().load_or_build(key, lambda: _object(kernel))
         with _lock:
             found = _compiled.setdefault(key, load_object(contents))
     return found
 
 
+def _object(kernel: Kernel | Recipe) -> bytes:
+    features = host_features()
+    written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
+    return compile_object(written, features.name, features.target)
+
+
 @functools.cache
 def generator() -> str:
-    """What tells one state of the code generator from another, where the version of the package does not.
-
-    The same kernel gives other code after an expansion or an emitter was changed in a checkout.
-    """
-    folder = Path(cube.__file__).parent
-    try:
-        states = [(path, path.stat()) for path in sorted(folder.rglob("*.py"))]
-    except OSError:
-        return ""
-    return "\n".join(f"{path.relative_to(folder)} {state.st_size} {state.st_mtime_ns}" for path, state in states)
+    """The state of the code generator: the same kernel gives other code after an expansion or an emitter changed."""
+    return state_of(Path(cube.__file__).parent)
 
 
 def count() -> int:

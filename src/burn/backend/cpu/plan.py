@@ -197,7 +197,7 @@ class Plan:
             if isinstance(work, Loop):
                 slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
                 checked = any(argument.kind == "status" for argument in work.arguments)
-                small = isinstance(work, Packing) or sum(map(self.bytes, writes)) <= MOST_KEPT
+                small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
                 if small and not checked and not outputs & writes:
                     found.add(position, reads, writes, slots)
             elif work.primitive.operation == "reorder" and not outputs & writes:

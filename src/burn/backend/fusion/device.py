@@ -102,7 +102,7 @@ class Fusion(Decorator[I]):
             return registered
         if op.kind == "composite":
             return None
-        if op.kind == "hosted" or op.registered_kernel(self.below) is not None or op.rule is None:
+        if not op.is_total or op.registered_kernel(self.below) is not None or op.rule is None:
             return self._at_once(op)
         return self._recorder(op)
 

@@ -28,6 +28,11 @@ def place(data: TensorData, device: Device) -> Tensor[Any]:
     return Tensor(device.from_host(np.array(data.numpy())), device, data.dtype, Shape(data.shape))
 
 
+def _converted(data: TensorData, dtype: Any) -> TensorData:
+    """`data` in a dtype, itself where it has it: `place` copies anyway."""
+    return data if as_dtype(dtype) is data.dtype else data.convert(dtype)
+
+
 def native_dtype(data: TensorData, device: Device) -> Any:
     """The dtype in which `device` keeps the kind of `data`."""
     kind = data.dtype.kind
@@ -53,7 +58,7 @@ def tensor(data: Any, *, device: Any = None, dtype: Any = None) -> Tensor[Any]:
     known = isinstance(data, TensorData | np.ndarray | np.generic) or hasattr(data, "__array__")
     values = data if isinstance(data, TensorData) else TensorData(data)
     target = values.dtype if known else native_dtype(values, device)
-    return place(values.convert(target if dtype is None else dtype), device)
+    return place(_converted(values, target if dtype is None else dtype), device)
 
 
 class CreationMethods:
@@ -66,7 +71,7 @@ class CreationMethods:
         """Make a tensor in the device's own float or int dtype, unless `dtype` is given."""
         chosen = current_device() if device is None else device
         values = data if isinstance(data, TensorData) else TensorData(data)
-        return place(values.convert(native_dtype(values, chosen) if dtype is None else dtype), chosen)
+        return place(_converted(values, native_dtype(values, chosen) if dtype is None else dtype), chosen)
 
     @staticmethod
     def from_floats(floats: Any, device: D | None = None) -> Tensor[D]:

@@ -8,7 +8,9 @@ from typing import Any
 
 from burn.backend.cpu.lower.access import Access, contiguous_strides
 from burn.backend.cpu.lower.loop_parts import GRAIN, JUMP, OUTER, Argument, Loop
+from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
+from burn.cube.ir import Kernel
 from burn.dtype import DType
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
@@ -27,34 +29,39 @@ def packing(access: Access, dtype: DType, target: int) -> Packing:
 
 def copied(access: Access, dtype: DType, target: int, label: str = "copy") -> Loop:
     """The kernel that writes the elements of `access`, row-major, to the memory of value `target`."""
-    b = KernelBuilder()
-    x, out = b.buffer(dtype), b.buffer(dtype, write=True)
+    *outer, (length, *inner) = _ordered(_merged(access))
+    rows = prod(each for each, _, _ in outer)
+    steps = [stride if stride in (0, 1) else None for stride in inner]  # others are told at run time
+    sizes = [number for dim in outer for number in dim]
+    sizes += [length, rows, *(stride for stride, step in zip(inner, steps, strict=True) if step is None)]
     arguments = [
         Argument("buffer", access.value, access.offset * dtype.size),
         Argument("buffer", target, written=True),
+        *(Argument("size", number) for number in sizes),
     ]
+    recipe = Recipe("copy", (dtype.name, len(outer), steps), lambda: _kernel(dtype, len(outer), steps))
+    return Loop(recipe, arguments, rows, max(1, GRAIN // max(length, 1)), label)
 
-    def size(value: int) -> Any:
-        arguments.append(Argument("size", value))
-        return b.size()
 
-    *outer, (length, step, out_step) = _ordered(_merged(access))
-    rows = prod(each for each, _, _ in outer)
-    declared = [(size(each), size(stride), size(out_stride)) for each, stride, out_stride in outer]
-    count, total = size(length), size(rows)
-    steps = [stride if stride in (0, 1) else size(stride) for stride in (step, out_step)]
+def _kernel(dtype: DType, outer: int, steps: list[int | None]) -> Kernel:
+    """Rows on the grid, their elements on lanes; sizes and strides are arguments, except strides of 0 and 1."""
+    b = KernelBuilder()
+    x, out = b.buffer(dtype), b.buffer(dtype, write=True)
+    declared = [(b.size(), b.size(), b.size()) for _ in range(outer)]
+    count, total = b.size(), b.size()
+    given: list[Any] = [b.size() if step is None else step for step in steps]
     with b.grid(total) as i:
         bases: list[Any] = [0, 0]
         rest = i
-        for position in range(len(declared) - 1, -1, -1):
+        for position in range(outer - 1, -1, -1):
             extent, *strides = declared[position]
             index = rest if position == 0 else rest % extent
             rest = rest // extent if position else rest
             bases = [index * stride + base for base, stride in zip(bases, strides, strict=True)]
         with b.lane(count) as j:
-            source, place = (base + j * stride for base, stride in zip(bases, steps, strict=True))
+            source, place = (base + j * stride for base, stride in zip(bases, given, strict=True))
             b.store(out, place, b.load(x, source, raw=True))
-    return Loop(b.finish(), arguments, rows, max(1, GRAIN // max(length, 1)), label)
+    return b.finish()
 
 
 def _merged(access: Access) -> list[Dim]:

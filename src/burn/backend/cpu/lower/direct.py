@@ -23,8 +23,9 @@ from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.images import permuted
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
-from burn.cube.ir import Value
+from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
 from burn.program.program import Node
 
@@ -228,6 +229,14 @@ class _Direct:
         total_rows, total = b.size(), b.size()
         self.epilogue = EpilogueWriter(b, self.node, self.calls, arguments)
         self.weight_step = self.made if self.depthwise else self.lanes
+        work = columns.count * self.lanes * self.read * rows.kernel * columns.kernel
+        parts = (rows, columns, self.of_image, self.of_row, self.of_pixel, self.of_channel, self.made, self.read,
+                 self.parts, self.depthwise, *self.epilogue.key_parts())  # fmt: skip
+        recipe = Recipe("direct", parts, lambda: self._kernel(total_rows, total))
+        return Loop(recipe, arguments, count * self.parts, max(1, WORK // work), label)
+
+    def _kernel(self, total_rows: Value, total: Value) -> Kernel:
+        b, rows, columns = self.b, self.rows, self.columns
         taps_size = columns.kernel * self.read * self.weight_step
         scattered = self.made * self.read * rows.kernel * columns.kernel * f32.size > RESIDENT
         with b.grid(total) as i:
@@ -256,8 +265,7 @@ class _Direct:
                             shift = k * (block.length * columns.stride * self.of_pixel)
                             totals = self._totals(block, taps, source + shift, weights + lane)
                             self._store(block, place + k * (block.length * self.made), channel, totals)
-        work = columns.count * self.lanes * self.read * rows.kernel * columns.kernel
-        return Loop(b.finish(), arguments, count * self.parts, max(1, WORK // work), label)
+        return b.finish()
 
     def _store(self, block: Block, place: Value, channel: Value, totals: Sequence[Value]) -> None:
         for pixel, total in enumerate(totals, block.start):

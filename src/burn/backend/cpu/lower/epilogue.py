@@ -85,6 +85,11 @@ class EpilogueWriter:
                 arguments.append(Argument("buffer", access.value, access.offset * f32.size))
                 self.given.append(b.buffer(f32))
 
+    def key_parts(self) -> tuple[Any, ...]:
+        """What the code of the epilogue depends on."""
+        terms = None if self.epilogue is None else (self.epilogue.terms, self.epilogue.kinds)
+        return terms, tuple(isinstance(held, Buffer) for held in self.given)
+
     def applied(self, made: Value, place: Value, channel: Value) -> Value:
         """The value to store at `place` of the result, which belongs to `channel`."""
         if self.epilogue is None:

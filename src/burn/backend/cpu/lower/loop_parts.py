@@ -9,6 +9,7 @@ from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.masks import Mask, is_mask
 from burn.backend.cpu.lower.scalar_code import CODE, computed
 from burn.backend.cpu.lower.units import Schedule, Unit
+from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import DType, bool_, f64, u64
@@ -52,12 +53,13 @@ class Argument:
 class Loop:
     """A kernel with its arguments, and how many iterations its grid has."""
 
-    kernel: Kernel
+    kernel: Kernel | Recipe
     arguments: list[Argument]
     extent: int
     grain: int
     label: str
     in_step: bool = False  # every element is read where it is written, so a result may overwrite an operand
+    joins: bool = False  # operands are only put side by side
 
 
 class LoopParts:

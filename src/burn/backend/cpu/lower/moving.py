@@ -79,7 +79,9 @@ def lower_cat(program: Program, schedule: Schedule, node: Node) -> Routine | Non
                     w.store(out, plus(begin, at(bases, rows.steps, "out", j)), value)
             i = i - row_count
     longest = max([rows.length for _, rows, _, _ in pieces], default=1)
-    return w.finish(count, max(1, GRAIN // max(1, longest)), f"cat of {len(parts)}")
+    made = w.finish(count, max(1, GRAIN // max(1, longest)), f"cat of {len(parts)}")
+    made.joins = True
+    return made
 
 
 def lower_slice_assign(program: Program, schedule: Schedule, node: Node) -> Routine | None:

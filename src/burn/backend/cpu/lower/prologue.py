@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 MOST_KEPT = 1 << 16
-"""Bytes that a kernel of the prologue may write; packed weights may be larger."""
+"""Bytes that a kernel of the prologue may write; weights that are only moved, packed or joined, may be larger."""
 
 MOST_VARIANTS = 8
 """Sets of steps to skip that are remembered; after these every step runs every time."""
@@ -31,9 +31,8 @@ class Prologue:
     def __init__(self, inputs: Iterable[int]) -> None:
         self._known: dict[int, frozenset[int]] = {number: frozenset((number,)) for number in inputs}
         self.sources: dict[int, frozenset[int]] = {}  # position → inputs, and run-time numbers as -1 - slot
-        self.constants: dict[int, int] = {}  # products: position → the input that may be constant
+        self.constants: dict[int, frozenset[int]] = {}  # products: position → what their second operand depends on
         self.kept: set[int] = set()
-        self._inputs = set(self._known)
 
     def add(self, position: int, reads: Iterable[int], writes: Iterable[int], slots: Iterable[int] = ()) -> None:
         """Take a work into the prologue if everything it reads is known there."""
@@ -47,14 +46,15 @@ class Prologue:
             self.kept.add(number)
 
     def add_product(self, position: int, operand: int) -> None:
-        """Note a product with an operand that is an input."""
-        if operand in self._inputs:
-            self.constants[position] = operand
+        """Note a product with an operand that is an input, or made in the prologue."""
+        sources = self._known.get(operand)
+        if sources is not None:
+            self.constants[position] = sources
 
     @property
     def watched(self) -> list[int]:
         """The inputs whose identity matters."""
-        return sorted(frozenset(self.constants.values()).union(*self.sources.values()))
+        return sorted(frozenset().union(*self.constants.values(), *self.sources.values()))
 
 
 class Memory:
@@ -88,7 +88,7 @@ class Memory:
             return EVERYTHING
         same.update(-1 - slot for slot, old, new in zip(self._slots, before, self._numbers) if _is_same(old, new))
         skipped = frozenset(position for position, sources in prologue.sources.items() if sources <= same)
-        constant = frozenset(position for position, number in prologue.constants.items() if number in same)
+        constant = frozenset(position for position, sources in prologue.constants.items() if sources <= same)
         packed, self._packed = self._packed & constant, constant
         # Products that are constant now and were not packed are packed in this run: told by `skipped`.
         return skipped | packed, constant

@@ -20,8 +20,9 @@ from burn.backend.cpu.lower.copies import Packing
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.pool import pool
+from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
-from burn.cube.ir import Value
+from burn.cube.ir import Kernel, Value
 from burn.dtype import f32
 from burn.program.program import Node
 
@@ -156,6 +157,13 @@ class Winograd:
         arguments += [Argument("size", extent), Argument("size", self.blocks), Argument("size", self.total)]
         total, blocks, self.tile_count = b.size(), b.size(), b.size()
         self.epilogue = EpilogueWriter(b, self.node, self.calls, arguments)
+        sizes = (self.rows, self.columns, self.x.strides, self.made, self.read, self.tiles, self.across, self.down)
+        key = (*sizes, chunk, *self.epilogue.key_parts())
+        recipe = Recipe("winograd", key, lambda: self._kernel(total, blocks, chunk))
+        return Loop(recipe, arguments, extent, 1, label)
+
+    def _kernel(self, total: Value, blocks: Value, chunk: int) -> Kernel:
+        b = self.b
         self.patches = b.shared(f32, POINTS * self.tiles * self.read)
         self.products = b.shared(f32, POINTS * self.tiles * LANES)
         with b.grid(total) as i:
@@ -168,7 +176,7 @@ class Winograd:
                     self._multiply(part, point, lane)
                 with b.serial(self.tiles) as tile:
                     self._map_back(first, tile, part)
-        return Loop(b.finish(), arguments, extent, 1, label)
+        return b.finish()
 
     def _where(self, flat: Value) -> tuple[Value, Value, Value]:
         """The image of a tile, and its first row and column."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 from burn.cube.errors import KernelError
@@ -53,16 +54,22 @@ def compile_object(
     return result
 
 
+@functools.cache
+def _loader() -> Any:
+    """Links objects into this process, each into a library of its own; a linker for each object takes four times as
+    long. JITLink keeps the sections of an object together: the older linker puts them gigabytes apart in a large
+    process, and aborts when code cannot reach its constants."""
+    return binding().create_lljit_compiler(use_jit_link=True)
+
+
+_numbers = itertools.count()
+
+
 def load_object(contents: bytes, symbol: str = SYMBOL) -> CompiledKernel:
     """Code in memory from an object file. Only load what `compile_object` made on a machine like this one."""
-    llvm = binding()
-    context = llvm.create_context()
-    empty = llvm.parse_assembly("", context)
-    target = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="default")
-    engine = llvm.create_mcjit_compiler(empty, target)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(contents))
-    engine.finalize_object()
-    address = engine.get_function_address(symbol)
-    if not address:
-        raise KernelError(f"llvm: the object file has no function {symbol!r}")
-    return CompiledKernel(address, (engine, context))
+    builder = binding().JITLibraryBuilder().add_object_img(contents).export_symbol(symbol).add_current_process()
+    try:
+        library = builder.link(_loader(), f"kernel {next(_numbers)}")
+    except RuntimeError as error:
+        raise KernelError(f"llvm: the object file has no function {symbol!r}: {error}") from None
+    return CompiledKernel(library[symbol], library)

@@ -1,0 +1,59 @@
+"""Kernels that are written only when nobody has compiled them before.
+
+Writing a kernel out, checking it and printing it for its key takes longer than loading its machine code. A recipe has
+a key of its own, made of everything that its text depends on, and its machine code is kept under that.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from burn.cube import Kernel
+from burn.cube.ir import Region
+
+
+class Recipe:
+    """A kernel to be: `parts` tell it from every other one that `write` of the same `name` may give."""
+
+    __slots__ = ("_kernel", "_write", "key_parts")
+
+    def __init__(self, name: str, parts: tuple[Any, ...], write: Callable[[], Kernel]) -> None:
+        self.key_parts = f"{name} {parts!r}"
+        self._write: Callable[[], Kernel] | None = write
+        self._kernel: Kernel | None = None
+
+    def kernel(self) -> Kernel:
+        """The kernel, written on first use."""
+        if self._kernel is None:
+            assert self._write is not None
+            self._kernel, self._write = self._write(), None
+        return self._kernel
+
+    @property
+    def body(self) -> Region:
+        """What the kernel does."""
+        return self.kernel().body
+
+    def __str__(self) -> str:
+        return str(self.kernel())
+
+
+@functools.cache
+def state_of(folder: Path) -> str:
+    """A hash of the state of the modules of a folder: the version of the package does not tell checkouts apart."""
+    try:
+        states = [(path, path.stat()) for path in sorted(folder.rglob("*.py"))]
+    except OSError:
+        return ""
+    lines = [f"{path.relative_to(folder)} {state.st_size} {state.st_mtime_ns}" for path, state in states]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@functools.cache
+def lowering() -> str:
+    """The state of the modules that write kernels."""
+    return state_of(Path(__file__).parent / "lower")

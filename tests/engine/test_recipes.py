@@ -1,0 +1,81 @@
+"""Recipes: kernels that are found without being written, and written when they are not found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import burn
+from burn.backend.cpu import cache, compiler, recipe
+from burn.backend.cpu.lower.access import Access
+from burn.backend.cpu.lower.copies import copied
+from burn.backend.cpu.recipe import Recipe
+from burn.cube import Kernel
+from burn.dtype import f32
+from burn.tensor.module import conv2d
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> cache.ObjectCache:
+    made = cache.ObjectCache(tmp_path / "kernels")
+    monkeypatch.setattr(compiler, "default_cache", lambda: made)
+    monkeypatch.setattr(compiler, "_compiled", {})
+    return made
+
+
+def unwritten() -> Kernel:
+    raise AssertionError("the kernel is written although its machine code is there")
+
+
+def transposing() -> Recipe:
+    """The recipe of a kernel that copies a matrix of 3 by 4 in the other order."""
+    loop = copied(Access(0, (4, 3), (1, 4), 0), f32, 1)
+    assert isinstance(loop.kernel, Recipe)
+    return loop.kernel
+
+
+def test_a_kernel_that_was_compiled_before_is_not_written_again(store: cache.ObjectCache) -> None:
+    found = transposing()
+    compiler.compiled(found)
+    compiler._compiled.clear()  # as in another process
+    again = Recipe("", (), unwritten)
+    again.key_parts = found.key_parts
+    assert compiler.compiled(again).address
+    assert compiler.compiled(again) is compiler.compiled(found)
+
+
+def test_a_kernel_is_written_where_its_machine_code_is_gone(store: cache.ObjectCache) -> None:
+    compiler.compiled(transposing())
+    compiler._compiled.clear()
+    store.clear()
+    assert compiler.compiled(transposing()).address
+
+
+def test_recipes_with_other_parts_have_other_keys() -> None:
+    assert Recipe("copy", ("f32", 2), unwritten).key_parts != Recipe("copy", ("f32", 3), unwritten).key_parts
+    assert Recipe("copy", (1,), unwritten).key_parts != Recipe("direct", (1,), unwritten).key_parts
+
+
+def test_the_state_of_a_folder_changes_with_its_modules(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("a = 1\n")
+    before = recipe.state_of.__wrapped__(tmp_path)
+    (tmp_path / "one.py").write_text("a = 1  # changed\n")
+    assert recipe.state_of.__wrapped__(tmp_path) != before
+
+
+@pytest.mark.parametrize("follow", ["relu", "add", "scaled"])
+def test_convolutions_that_differ_in_what_follows_only_have_kernels_of_their_own(follow: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1, 16, 13, 11), np.float32)
+    weight = rng.standard_normal((16, 16, 5, 5), np.float32)
+
+    def result(device: burn.Device) -> Any:
+        made = conv2d(burn.tensor(x, device=device), burn.tensor(weight, device=device))
+        if follow == "relu":
+            return made.relu().numpy()
+        return (made + 1.5 if follow == "add" else made * 3.0 + 2.0).numpy()
+
+    np.testing.assert_allclose(result(burn.Cpu()), result(burn.NdArray()), rtol=1e-4, atol=1e-4)
