@@ -17,6 +17,7 @@ import burn
 from burn_import.onnx import ModelGen, load
 from burn_import.onnx.importing import import_model
 from tests.onnx.networks import Convolutional, Perceptron, Transformer, exported, perturbed
+from tests.onnx.running import runtime
 
 PERCEPTRON = '''\
 class Model(Module):
@@ -55,14 +56,118 @@ def test_a_perceptron_reads_as_a_person_would_write_it() -> None:
     assert "(opset 20, producer: pytorch" in source.splitlines()[1]
 
 
+def classes(source: str) -> list[str]:
+    return [each.name for each in ast.parse(source).body if isinstance(each, ast.ClassDef)]
+
+
+def nameless(data: bytes) -> onnx.ModelProto:
+    """The same model with names that say nothing, as optimisers leave them."""
+    proto = onnx.load_from_string(data)
+    kept = {value.name for value in (*proto.graph.input, *proto.graph.output)}
+    names: dict[str, str] = {}
+
+    def renamed(name: str) -> str:
+        return name if name in kept or not name else names.setdefault(name, f"{len(names)}")
+
+    for node in proto.graph.node:
+        node.name = ""
+        node.input[:] = [renamed(name) for name in node.input]
+        node.output[:] = [renamed(name) for name in node.output]
+    for constant in proto.graph.initializer:
+        constant.name = renamed(constant.name)
+    del proto.graph.value_info[:]
+    return proto
+
+
 def test_repeated_blocks_become_one_class() -> None:
     source = import_model(transformer()).write().source
-    tree = ast.parse(source)
-    names = [each.name for each in tree.body if isinstance(each, ast.ClassDef)]
-    assert names == ["Layer", "Layer2", "Model"]
-    assert '"""Stands in 2 places."""' in source
-    assert "self.layers_1 = Layer2(device)" in source
-    assert "self.layers_2 = Layer2(device)" in source
+    assert classes(source) == ["Layer", "Model"]
+    assert '"""Used 3 times: layers_0, layers_1, layers_2."""' in source
+    assert "self.layers_1 = Layer(device)" in source
+    assert "layers_1 = self.layers_1(layers_0, " in source
+
+
+def test_blocks_are_found_by_their_structure_where_nothing_is_named() -> None:
+    data = transformer()
+    model = load(nameless(data), burn.NdArray())
+    assert classes(model.source) == ["Attention", "FeedForward", "Layer", "Model"]
+    assert "self.layer_2 = Layer(device)" in model.source
+    tokens = np.arange(14, dtype=np.int64).reshape(2, 7)
+    feed = {"tokens": tokens, "mask": np.ones((2, 7), np.int64)}
+    np.testing.assert_allclose(model.run(feed)["result"], runtime(data, feed)[0], rtol=1e-3, atol=1e-4)
+
+
+class Narrowing(torch.nn.Module):
+    """Residual blocks of three widths, with a number each that is learnt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        widths = [(4, 4), (4, 8), (8, 8), (8, 16), (16, 16)]
+        self.first = torch.nn.ModuleList(torch.nn.Conv2d(i, o, 3, padding=1) for i, o in widths)
+        self.second = torch.nn.ModuleList(torch.nn.Conv2d(o, o, 1) for _, o in widths)
+        self.third = torch.nn.ModuleList(torch.nn.Conv2d(i, o, 1) for i, o in widths)
+        self.scale = torch.nn.ParameterList(torch.tensor([0.1 + i]) for i in range(5))
+        self.relu = torch.nn.ReLU()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for first, second, third, scale in zip(self.first, self.second, self.third, self.scale):
+            x = self.relu(second(torch.relu(first(x)).abs().exp().neg().tanh()) * scale + third(x))
+        return x
+
+
+def test_blocks_that_differ_in_sizes_are_one_class_with_arguments() -> None:
+    network, x = Narrowing().eval(), torch.randn(2, 4, 6, 6)
+    model = load(nameless(exported(network, [x], ["x"], {"x": {0: "batch"}})), burn.NdArray())
+    assert classes(model.source) == ["Residual", "Model"]
+    assert "def __init__(self, channels_in: int, channels_out: int, device: Device) -> None:" in model.source
+    assert "self.residual_3 = Residual(channels_in=8, channels_out=16, device=device)" in model.source
+    assert "x: Tensor,  # f32 (batch, channels_in, 6, 6)" in model.source
+    assert "scale: Param  # f32 (1,)" in model.source
+    with torch.no_grad():
+        np.testing.assert_allclose(model.run({"x": x.numpy()})["result"], network(x).numpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_weights_that_several_blocks_share_stay_shared() -> None:
+    """A block that is called again with the same weights is one field that is called twice."""
+    network = perturbed(Transformer(1)).eval()
+    network.layers = torch.nn.ModuleList([network.layers[0]] * 3)
+    inputs = [torch.zeros(2, 7, dtype=torch.int64), torch.ones(2, 7, dtype=torch.int64)]
+    sizes = {name: {0: "batch", 1: "length"} for name in ("tokens", "mask")}
+    model = load(exported(network, inputs, ["tokens", "mask"], sizes), burn.NdArray())
+    assert model.source.count("= self.layer_0(") == 3
+    assert model.num_params() == sum(each.numel() for each in network.parameters())
+    tokens = torch.arange(14).reshape(2, 7)
+    with torch.no_grad():
+        wanted = network(tokens, inputs[1]).numpy()
+    found = model.run({"tokens": tokens.numpy(), "mask": inputs[1].numpy()})["result"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_the_scopes_that_the_newer_exporter_notes_name_fields_and_classes() -> None:
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="node_1")
+    for key, value in {
+        "pkg.torch.onnx.name_scopes": "['', 'layers.0', 'layers.0.query', 'linear']",
+        "pkg.torch.onnx.class_hierarchy": "['Net', 'net.Block', 'torch.nn.modules.linear.Linear', 'aten.linear']",
+    }.items():
+        node.metadata_props.add(key=key, value=value)
+    values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", 2]) for name in "xy"]
+    weight = numpy_helper.from_array(np.eye(2, dtype=np.float32), "w")
+    graph = helper.make_graph([node], "g", values[:1], values[1:], [weight])
+    model = import_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10))
+    (made,) = model.model.graph
+    assert made.scope == ("layers.0", "query")
+    assert made.kinds == ("Block", "Linear")
+    assert "layers_0_query: nn.Linear" in model.write().source
+
+
+@pytest.mark.parametrize("data", [perceptron(), transformer()], ids=["perceptron", "transformer"])
+def test_a_formatter_finds_nothing_to_do(data: bytes, tmp_path: Path) -> None:
+    for name, each in (("named", data), ("nameless", nameless(data))):
+        path = tmp_path / f"{name}.py"
+        path.write_text(import_model(each).write().source)
+        command = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "110", "--diff", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("data", [perceptron(), transformer()], ids=["perceptron", "transformer"])

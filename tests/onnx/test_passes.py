@@ -347,7 +347,7 @@ def test_preparing_twice_changes_nothing_and_is_deterministic() -> None:
         prepare(model, verify=True)
         first = to_text(model)
         model.properties.add("inlined")
-        assert not Driver(standard()[3:]).run(model).changed
+        assert not Driver([each for each in standard() if isinstance(each, Repeat)]).run(model).changed
         assert to_text(model) == first
         texts.append(first)
     assert texts[0] == texts[1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from burn_import.onnx.operators import rows
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import ROWS
 from burn_import.onnx.writer.expression import Expression, binary, conditional, literal, rounded, unary
+from burn_import.onnx.writer.holes import between, hole_hint, join, merged, split
 from burn_import.onnx.writer.layout import WIDTH, lay_out, lay_out_statement
 from burn_import.onnx.writer.names import RESERVED, Names, camel, snake
 
@@ -35,7 +38,7 @@ X, Y = Expression.name("x"), Expression.name("y")
         (binary("-", X, binary("-", Y, 1)), "x - (y - 1)"),
         (binary("-", binary("-", X, Y), 1), "x - y - 1"),
         (binary("**", unary("-", X), 2), "(-x) ** 2"),
-        (unary("-", binary("**", X, 2)), "-x ** 2"),
+        (unary("-", binary("**", X, 2)), "-(x**2)"),
         (binary("+", X, Y).method("exp"), "(x + y).exp()"),
         (binary("@", X, Y).attribute("shape").item(-1), "(x @ y).shape[-1]"),
         (X.method("reshape", [2, -1], mode="a'b\n"), 'x.reshape([2, -1], mode="a\'b\\n")'),
@@ -47,6 +50,11 @@ X, Y = Expression.name("x"), Expression.name("y")
         (literal(float("-inf")), 'float("-inf")'),
         (literal(3).attribute("real"), "(3).real"),
         (X.part(1, None, 2), "x[1::2]"),
+        (X.part(None, binary("-", Y, 1)), "x[: y - 1]"),
+        (X.part(Y.attribute("size"), None), "x[y.size :]"),
+        (binary("**", X, 2.0), "x**2.0"),
+        (binary("**", X.method("exp"), 2.0), "x.exp() ** 2.0"),
+        (literal(3.4e38), "3.4e38"),
     ],
 )
 def test_expressions_have_brackets_where_python_needs_them(expression: Expression, text: str) -> None:
@@ -155,3 +163,43 @@ def test_long_lists_without_brackets_get_some() -> None:
         lines = lay_out_statement(statement, 8)
         assert max(map(len, lines)) <= WIDTH
         ast.parse("def f():\n    if True:\n" + "\n".join(lines))
+
+
+def test_rows_can_be_asked_for_before_anything_else_is_loaded() -> None:
+    program = "from burn_import.onnx.operators import rows; assert rows()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shape", [[3], [2, 2]])
+def test_texts_of_any_rank_are_constants_of_the_source(shape: list[int]) -> None:
+    words = ["plain", 'it\'s "quoted"', "new\nline", "\u202e"][: int(np.prod(shape))]
+    tensor = helper.make_tensor("words", onnx.TensorProto.STRING, shape, [word.encode() for word in words])
+    node = helper.make_node("StringConcat", ["x", "words"], ["y"])
+    values = [helper.make_tensor_value_info(name, onnx.TensorProto.STRING, shape) for name in "xy"]
+    graph = helper.make_graph([node], "g", values[:1], values[1:], [tensor])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    given = np.full(shape, "a ", object)
+    found = load(proto, burn.NdArray()).run({"x": given})["y"]
+    assert found.reshape(-1).tolist() == [f"a {word}" for word in words]
+
+
+def test_numbers_of_a_constructor_are_holes() -> None:
+    text = 'nn.conv.Conv2dConfig((8, 16), (3, 3), stride=(2, 2), eps=1e-05, mode="a 7").init(device)'
+    parts, numbers = split(text)
+    assert numbers == (8, 16, 3, 3, 2, 2)
+    assert join(parts, [str(number) for number in numbers]) == text
+    hints = [hole_hint("nn.conv.Conv2d", parts, place) for place in range(6)]
+    assert hints == ["channels_in", "channels_out", "kernel_size", "kernel_size", "stride", "stride"]
+
+
+def test_a_size_that_goes_in_and_comes_out_has_another_name() -> None:
+    assert between(["channels_in", "channels_out"]) == "channels"
+    assert between(["channels_out", "channels_in"]) == "hidden"
+    assert between(["d_input"]) == "d_input"
+
+
+def test_comments_of_several_blocks_are_one() -> None:
+    assert merged(["(b, 8, 4)", "(b, 16, 2)"], {(8, 16): "channels"}) == "(b, channels, _)"
+    assert merged(["(b, 8)", "(b, 8)"], {}) == "(b, 8)"
+    assert merged(["(b, 8)", "(8,)"], {}) == ""

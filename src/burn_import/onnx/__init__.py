@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from burn_import.onnx.loading import load
     from burn_import.onnx.model_gen import ModelGen, RecordType
     from burn_import.onnx.operators.registry import register_op
+    from burn_import.onnx.stored.opening import open_program
 
-__all__ = ["ModelGen", "OnnxError", "RecordType", "load", "register_op"]
+__all__ = ["ModelGen", "OnnxError", "RecordType", "load", "open_program", "register_op"]
 
-_LATER = {"load": "loading", "ModelGen": "model_gen", "RecordType": "model_gen", "register_op": "operators.registry"}
+_LATER = {
+    "load": "loading", "open_program": "stored.opening", "ModelGen": "model_gen", "RecordType": "model_gen",
+    "register_op": "operators.registry",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

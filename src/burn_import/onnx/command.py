@@ -3,9 +3,11 @@
     burn-import --input mnist-8.onnx --output mnist_burn            # mnist_burn.py, .mpk and .json
     burn-import --input mnist-8.onnx --output mnist_burn --check    # and compare with ONNX Runtime
     burn-import --input mnist-8.onnx --list-ops                     # what the model needs, and what is supported
+    burn-import --input mnist-8.onnx --opset 16                     # upgraded_model.onnx, in another operator set
+    burn-import weights model.pt --output model.mpk                 # weights of PyTorch or Safetensors as a record
 
-Exit codes: 0 done, 1 the model cannot be imported, 2 wrong arguments, 3 the check found a difference, 4 an edited
-source would have been replaced.
+Exit codes: 0 done, 1 the model cannot be imported or a file cannot be written, 2 wrong arguments, 3 the check found a
+difference, 4 a file that was edited would have been replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from burn.errors import BurnError
 from burn.version import __version__
@@ -31,7 +33,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="burn-import",
         description="Turn an ONNX model into readable, trainable Python.",
-        epilog="exit codes: 0 done, 1 not importable, 2 wrong arguments, 3 check failed, 4 edited source kept",
+        epilog="burn-import weights --help: weights of PyTorch and Safetensors. "
+        "exit codes: 0 done, 1 not importable, 2 wrong arguments, 3 check failed, 4 edited file kept",
     )
     made.add_argument("--version", action="version", version=f"burn-dl {__version__}")
     made.add_argument("--input", "-i", type=Path, required=True, metavar="FILE", help="the ONNX file")
@@ -42,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     made.add_argument("--half", action="store_true", help="store weights as f16")
     made.add_argument("--embed", action="store_true", help="put the weights into the source (with Bincode)")
-    made.add_argument("--force", action="store_true", help="replace a source that was edited")
+    made.add_argument("--force", action="store_true", help="replace files that were edited")
     made.add_argument("--development", action="store_true", help="also write the canonical graph as text")
     made.add_argument("--check", action="store_true", help="compare with ONNX Runtime")
     made.add_argument("--inputs", type=Path, metavar="FILE.npz", help="inputs for --check; random ones by default")
@@ -63,27 +66,41 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["weights"]:
+        from burn_import import weights
+
+        return weights.main(given[1:])
+    options = parser().parse_args(given)
     try:
         return run(options)
     except BurnError as error:
         from burn_import.onnx.model_gen import EditedSource
 
-        print(f"burn-import: {error}", file=sys.stderr)
+        print(f"burn-import: {str(error).removeprefix('burn-import: ')}", file=sys.stderr)
         return 4 if isinstance(error, EditedSource) else 1
+    except OSError as error:
+        print(f"burn-import: {error.filename or options.input}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("burn-import: interrupted; nothing was written", file=sys.stderr)
+        return 130
 
 
 def run(options: argparse.Namespace) -> int:
     if not options.input.is_file():
         raise OnnxError("burn-import", [f"{options.input}: there is no such file"])
     for plugin in options.plugin:
-        if not plugin.is_file():
-            raise OnnxError("burn-import", [f"{plugin}: there is no such file"])
-        runpy.run_path(str(plugin))
+        load_plugin(plugin)
     if options.list_ops:
         return list_operators(options.input)
     if options.opset is not None:
-        return upgrade(options)
+        from burn_import.onnx.upgrade import FILE, upgrade
+
+        target = upgrade(options.input, options.output if options.output is not None else FILE, options.opset)
+        if not options.quiet:
+            print(f"wrote {target}")
+        return 0
     output = options.output if options.output is not None else Path(options.input.stem)
     if output.suffix == ".py":
         output = output.with_suffix("")
@@ -98,8 +115,10 @@ def run(options: argparse.Namespace) -> int:
     if options.embed and options.record_type != "Bincode":
         raise OnnxError("burn-import", ["--embed needs --record-type Bincode"])
     bar = Bar(options.quiet)
-    made = generator.generate(options.input, output, bar.step)
-    bar.close()
+    try:
+        made = generator.generate(options.input, output, bar.step)
+    finally:
+        bar.close()
     if not options.quiet:
         names = ", ".join(str(each) for each in (made.source, made.weights, made.metadata) if each is not None)
         print(f"wrote {names}" if made.changed else f"up to date: {names}")
@@ -122,10 +141,7 @@ def compare(options: argparse.Namespace, made: Generated) -> int:
             raise OnnxError("burn-import", [f"--size {each}: write NAME=N"])
         sizes[name] = int(number)
     if options.inputs is not None:
-        import numpy as np
-
-        with np.load(options.inputs) as archive:
-            inputs = {name: archive[name] for name in archive.files}
+        inputs = _arrays(options.inputs)
     else:
         inputs = random_inputs(imported, sizes)
     described = metadata.load(made.metadata)
@@ -135,6 +151,16 @@ def compare(options: argparse.Namespace, made: Generated) -> int:
     if not options.quiet:
         print(table(found))
     return 0 if all(each.close for each in found) else 3
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise OnnxError("burn-import", [f"--inputs {path}: it is no .npz file of arrays: {error}"]) from None
 
 
 def list_operators(path: Path) -> int:
@@ -154,23 +180,14 @@ def list_operators(path: Path) -> int:
     return 0 if all(supported.values()) else 1
 
 
-def upgrade(options: argparse.Namespace) -> int:
-    """Write the file in another operator set, with inferred shapes, by the `onnx` package."""
+def load_plugin(path: Path) -> None:
+    """Run a user's file, which registers operators with `register_op`."""
+    if not path.is_file():
+        raise OnnxError("burn-import", [f"{path}: there is no such file"])
     try:
-        import onnx
-        from onnx import shape_inference, version_converter
-    except ImportError:
-        raise OnnxError("burn-import", ["--opset needs the onnx package; pip install onnx"]) from None
-    target = options.output if options.output is not None else Path("upgraded_model.onnx")
-    try:
-        model = version_converter.convert_version(onnx.load(str(options.input)), options.opset)
-        onnx.save(shape_inference.infer_shapes(model), str(target))
+        runpy.run_path(str(path))
     except Exception as error:
-        raise OnnxError(
-            "burn-import", [f"{options.input} does not convert to opset {options.opset}: {error}"]
-        ) from None
-    print(f"wrote {target}")
-    return 0
+        raise OnnxError("burn-import", [f"--plugin {path}: {type(error).__name__}: {error}"]) from error
 
 
 class Bar:

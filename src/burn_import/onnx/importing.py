@@ -7,6 +7,7 @@ from typing import Any
 
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.passes import prepare
+from burn_import.onnx.passes.patterns import recover
 from burn_import.onnx.reader import read
 from burn_import.onnx.writer import Loading, Written, check_operators, write
 
@@ -33,5 +34,6 @@ def import_model(source: Any) -> Imported:
     model = read(source)
     opset = dict(model.opset_imports)
     prepare(model)
+    recover(model)
     check_operators(model)
     return Imported(model, opset)

@@ -23,9 +23,14 @@ import numpy as np
 
 import burn
 from burn import Device, Module, Tensor
+from burn.backend.fusion import Fusion
 from burn.tensor import TensorData
+from burn_import.onnx import versions
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import import_model
+from burn_import.onnx.ir.graph import Value
+from burn_import.onnx.ir.model import Model
+from burn_import.onnx.ir.types import TensorType
 from burn_import.onnx.writer import Written
 from burn_import.onnx.writer.fields import array_of
 
@@ -38,6 +43,7 @@ class Runnable:
     source: ClassVar[str] = ""
     input_names: ClassVar[tuple[str, ...]] = ()
     output_names: ClassVar[tuple[str, ...]] = ()
+    metadata: ClassVar[Mapping[str, Any]] = {}  # inputs and outputs: their names, dtypes and shapes
     _arguments: ClassVar[dict[str, str]] = {}
     _captured: ClassVar[Any] = None
 
@@ -54,17 +60,32 @@ class Runnable:
             faults = [f"input {name!r} is missing" for name in missing]
             faults += [f"there is no input {name!r}; there are {', '.join(self.input_names)}" for name in unknown]
             raise OnnxError("run", faults)
+        given = [inputs[name] for name in self.input_names]
         device = self._device()
-        values = [_to_device(inputs[name], device) for name in self.input_names]
-        results = self._replayed(device, values)
+        if self._captured is not None and isinstance(device, Fusion) and all(map(_is_plain, given)):
+            results = self._captured_on_arrays(given)
+        else:
+            results = self._replayed(device, [_to_device(each, device) for each in given])
         if len(self.output_names) == 1:
             results = (results,)
         return {name: _to_host(value) for name, value in zip(self.output_names, results)}
 
     def _device(self) -> Device:
+        flat = self.__flat__()  # type: ignore[attr-defined]  # known from the call before, where nothing changed
+        for leaf in [] if flat is None else flat[0]:
+            if isinstance(leaf, Tensor):
+                known: Device = leaf.device
+                return known
         found = self.devices()  # type: ignore[attr-defined]
         place: Device = found[0] if found else self.__dict__.get("_place", burn.default_device())
         return place
+
+    def _captured_on_arrays(self, given: list[Any]) -> Any:
+        """A captured call that reads the arrays where they are."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", burn.CaptureWarning)
+            with burn.default_device(self._device()):
+                return type(self)._captured.numpy(self, *given)
 
     def _replayed(self, device: Device, values: list[Any]) -> Any:
         function = type(self)._captured
@@ -77,26 +98,31 @@ class Runnable:
 
 def load(model: Any, device: Device | None = None) -> Any:
     """The model of a path, bytes, an open file or a `ModelProto`, ready to be called on `device`."""
-    return instantiate(import_model(model).write(), burn.default_device() if device is None else device)
+    imported = import_model(model)
+    written = imported.write()
+    place = burn.default_device() if device is None else device
+    return instantiate(written, place, ports(imported.model, written))
 
 
 def open_files(source: Path, weights: Path | None, described: Mapping[str, Any], device: Device) -> Any:
     """A model from the files that `burn-import` wrote: its source runs, so only for files of your own."""
+    versions.check("load", described)
     inputs = [(each["name"], each["argument"]) for each in described["inputs"]]
     outputs = [each["name"] for each in described["outputs"]]
-    cls: Any = compiled(Written(source.read_text(encoding="utf-8"), {}, inputs, outputs))
+    written = Written(source.read_text(encoding="utf-8"), {}, inputs, outputs)
+    cls: Any = compiled(written, {name: described[name] for name in ("inputs", "outputs")})
     return cls.from_embedded(device) if weights is None else cls.from_file(weights, device)
 
 
-def instantiate(written: Written, device: Device) -> Any:
+def instantiate(written: Written, device: Device, described: Mapping[str, Any] | None = None) -> Any:
     """An instance of a written model with its weights."""
-    cls: Any = compiled(written)
+    cls: Any = compiled(written, described)
     module = fill(cls(device), written)
     object.__setattr__(module, "_place", device)
     return module
 
 
-def compiled(written: Written) -> type[Module]:
+def compiled(written: Written, described: Mapping[str, Any] | None = None) -> type[Module]:
     """The class of a written model, made from its source; tracebacks show its lines."""
     name = f"<onnx model {next(_NUMBERS)}>"
     scope: dict[str, Any] = {"__name__": "burn_onnx_model", "__file__": name}
@@ -107,6 +133,7 @@ def compiled(written: Written) -> type[Module]:
         "source": written.source,
         "input_names": tuple(name for name, _ in written.inputs),
         "output_names": tuple(written.outputs),
+        "metadata": dict(described or {}),
         "_arguments": dict(written.inputs),
         "__module__": "burn_onnx_model",
         "__doc__": base.__doc__,
@@ -128,9 +155,30 @@ def fill(module: Any, written: Written) -> Any:
 
     def filled(leaf: Any) -> Any:
         array = array_of(sources[id(leaf)])
-        return leaf.loaded(TensorData(np.ascontiguousarray(array).reshape(array.shape)))
+        return leaf.loaded(TensorData.adopt(array))  # the weights are copied once: into the memory of the device
 
     return module._with(filled, filled)
+
+
+def ports(model: Model, written: Written) -> dict[str, Any]:
+    """Inputs and outputs of a model: names, dtypes and shapes, in which a text is a size that is open."""
+    arguments = dict(written.inputs)
+    inputs = [{**_port(value, value.name), "argument": arguments[value.name]} for value in model.graph.inputs]
+    outputs = [_port(value, name) for value, name in zip(model.graph.outputs, model.graph.output_names)]
+    return {"inputs": inputs, "outputs": outputs}
+
+
+def _port(value: Value, name: str) -> dict[str, Any]:
+    type_ = value.type
+    if not isinstance(type_, TensorType):
+        return {"name": name, "type": str(type_)}
+    shape = None if type_.shape is None else [each if isinstance(each, int) else str(each) for each in type_.shape]
+    return {"name": name, "dtype": None if type_.dtype is None else str(type_.dtype), "shape": shape}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is an array of numbers."""
+    return value.__class__ is np.ndarray and value.dtype.kind in "fiub" and value.dtype.isnative
 
 
 def _to_device(value: Any, device: Device) -> Any:

@@ -1,7 +1,7 @@
 """What stands beside the generated source: the `.json` that says where it came from and what it takes and gives.
 
-The checksums let a second import see whether the input, the options or the source have changed since. `program` will
-hold the verified program as data, for servers that run no Python; it is null in this version.
+The checksums let a second import see whether the input, the options or the source have changed since. `program` has
+the prepared graph as data, from which `open_program` makes the model without running the source.
 """
 
 from __future__ import annotations
@@ -9,45 +9,68 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from burn.version import __version__
 from burn_import.onnx.importing import Imported
-from burn_import.onnx.ir.graph import Value
-from burn_import.onnx.ir.types import TensorType
+from burn_import.onnx.loading import ports
+from burn_import.onnx.versions import FORMAT
 from burn_import.onnx.writer import Written, operators_of
-
-FORMAT = 1
 
 
 def describe(
-    imported: Imported, written: Written, *, files: Mapping[str, bytes | str | None], options: Mapping[str, Any]
+    imported: Imported,
+    written: Written,
+    *,
+    name: str,
+    files: Mapping[str, bytes | str | None],
+    options: Mapping[str, Any],
+    program: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """The metadata of one import. `files` has input, code and weights: their checksums, or their bytes."""
     model = imported.model
-    arguments = dict(written.inputs)
     return {
         "format": "burn-import",
         "format_version": FORMAT,
         "import_version": __version__,
+        "name": name,
+        "source": PurePath(model.source).name if model.source else None,
         "options": dict(options),
         "producer": model.producer_name,
         "producer_version": model.producer_version,
         "ir_version": model.ir_version,
         "opset": imported.opset,
         "graph": model.graph.name,
-        "inputs": [{**_value(value, value.name), "argument": arguments[value.name]} for value in model.graph.inputs],
-        "outputs": [_value(value, name) for value, name in zip(model.graph.outputs, model.graph.output_names)],
+        **ports(model, written),
         "operators": dict(sorted(operators_of(model).items())),
         "parameters": len(written.weights),
         "checksums": {name: _checksum(data) for name, data in files.items() if data is not None},
-        "program": None,
+        "program": None if program is None else dict(program),
     }
 
 
 def to_text(metadata: Mapping[str, Any]) -> str:
-    return json.dumps(metadata, indent=2) + "\n"
+    """The metadata as people read it; of the program one line for each constant and node."""
+    program = metadata.get("program")
+    text = json.dumps({**metadata, "program": None}, indent=2) + "\n"
+    if program is None:
+        return text
+    head, tail = text.rsplit('"program": null', 1)
+    graph = {**program["graph"]}
+    lines = [f'"program": {{"version": {program["version"]}, "graph": {{']
+    for name in ("name", "inputs", "outputs"):
+        lines.append(f"    {json.dumps(name)}: {_compact(graph.pop(name))},")
+    for name, entries in graph.items():
+        rows = ",\n".join(f"      {_compact(each)}" for each in entries)
+        lines.append(f"    {json.dumps(name)}: [\n{rows}\n    ]," if entries else f"    {json.dumps(name)}: [],")
+    lines[-1] = lines[-1][:-1]
+    lines.append(f'  }}, "parameters": {_compact(program["parameters"])}}}')
+    return head + "\n".join(lines) + tail
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(", ", ": "), allow_nan=False)
 
 
 def load(path: Path) -> dict[str, Any] | None:
@@ -72,11 +95,3 @@ def file_checksum(path: Path) -> str:
 
 def _checksum(data: bytes | str) -> str:
     return data if isinstance(data, str) else checksum(data)
-
-
-def _value(value: Value, name: str) -> dict[str, Any]:
-    type_ = value.type
-    if not isinstance(type_, TensorType):
-        return {"name": name, "type": str(type_)}
-    shape = None if type_.shape is None else [each if isinstance(each, int) else str(each) for each in type_.shape]
-    return {"name": name, "dtype": None if type_.dtype is None else str(type_.dtype), "shape": shape}

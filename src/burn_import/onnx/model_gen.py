@@ -7,7 +7,7 @@
     from model.mnist import Model
 
 For each input there are `<stem>.py`, the weights, and `<stem>.json`. Nothing is written when the input, the options
-and the version are those of the last time, and an edited source is never replaced without being told to.
+and the version are those of the last time, and what was edited is never replaced without being told to.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from burn_import.onnx import metadata
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import Imported, import_model
 from burn_import.onnx.loading import compiled, fill
+from burn_import.onnx.stored.encoding import store
+from burn_import.onnx.versions import FORMAT
 from burn_import.onnx.writer import Loading, Written
 
 
@@ -60,7 +62,7 @@ class Generated:
 
 
 class EditedSource(OnnxError):
-    """The source that would be replaced is not what the importer wrote."""
+    """A file that would be replaced is not what the importer wrote."""
 
 
 Progress = Callable[[str], None]
@@ -116,7 +118,7 @@ class ModelGen:
         return self
 
     def overwrite(self, overwrite: bool) -> ModelGen:
-        """Whether a source that was edited may be replaced."""
+        """Whether files that were edited may be replaced."""
         self._overwrite = overwrite
         return self
 
@@ -133,6 +135,9 @@ class ModelGen:
         """Write the files; paths are relative to `base`."""
         faults = [] if self._inputs else ["there is no input; call .input(path)"]
         faults += [f"{path}: there is no such file" for path in self._inputs if not (base / path).is_file()]
+        stems = [path.stem for path in self._inputs]
+        for stem in sorted({each for each in stems if stems.count(each) > 1}):
+            faults.append(f"{stems.count(stem)} inputs would be written as {stem}; give them other names or folders")
         if self._embed_states and self._record_type is not RecordType.Bincode:
             faults.append("embed_states needs Bincode; add .record_type(RecordType.Bincode)")
         if faults:
@@ -151,34 +156,43 @@ class ModelGen:
             "half_precision": self._half_precision,
             "embed_states": self._embed_states,
         }
-        intact = before is not None and code.is_file() and self._is_ours(before, code)
-        if code.exists() and not intact and not self._overwrite:
-            advice = "move it away, write somewhere else, or allow it with .overwrite(True) or --force"
-            raise EditedSource("ModelGen", [f"{code} was edited since it was written, or is not ours; {advice}"])
+        targets = [each for each in (code, weights, described) if each is not None]
+        folders = [f"{each} is a folder; choose another name" for each in targets if each.is_dir()]
+        if folders:
+            raise OnnxError("ModelGen", folders)
+        intact = before is not None and code.is_file() and _is_ours(before, "code", code)
         if intact and before is not None and (weights is None or weights.is_file()):
             same = before["options"] == options and before["checksums"].get("input") == given
-            if same and before["import_version"] == __version__:
+            if same and before["import_version"] == __version__ and before["format_version"] == FORMAT:
                 return Generated(code, weights, described, changed=False)
+        self._check_edits(before, code, weights, described)
         progress("read and prepare")
         imported = import_model(source)
         progress("write source")
         precision = self._precision(imported)
         loading = self._loading(target, weights, precision)
+        stored = store(imported.model)
+        imported.model = stored.model
         written = imported.write(loading)
         progress("weights")
         with _scratch(target.parent) as folder:
-            stored = self._store(written, folder / target.name, precision)
+            program = stored.program(written)
+            file = self._store(written, folder / target.name, precision)
+            recorded = metadata.file_checksum(file)
             if self._embed_states:
-                data = stored.read_bytes()
+                data = file.read_bytes()
                 written = imported.write(self._loading(target, weights, precision, b85encode(data).decode()))
-                stored.unlink()
+                file.unlink()
             (folder / code.name).write_text(written.source, encoding="utf-8")
             checksums = {
                 "input": given,
                 "code": metadata.file_checksum(folder / code.name),
-                "weights": None if weights is None else metadata.file_checksum(stored),
+                "weights": recorded,
             }
-            text = metadata.to_text(metadata.describe(imported, written, files=checksums, options=options))
+            described_as = metadata.describe(
+                imported, written, name=target.name, files=checksums, options=options, program=program
+            )
+            text = metadata.to_text(described_as)
             (folder / described.name).write_text(text, encoding="utf-8")
             if self._development:
                 graph = folder / f"{target.name}.graph.txt"
@@ -188,8 +202,20 @@ class ModelGen:
         progress("done")
         return Generated(code, weights, described)
 
-    def _is_ours(self, before: dict[str, Any], code: Path) -> bool:
-        return bool(before.get("checksums", {}).get("code") == metadata.file_checksum(code))
+    def _check_edits(self, before: dict[str, Any] | None, code: Path, weights: Path | None, described: Path) -> None:
+        """Refuse to replace what somebody else wrote: an edited source, trained weights, a file of another program."""
+        if self._overwrite:
+            return
+        found = [code] if code.exists() and (before is None or not _is_ours(before, "code", code)) else []
+        if weights is not None and weights.exists() and (before is None or not _is_ours(before, "weights", weights)):
+            found.append(weights)
+        if described.exists() and before is None:
+            found.append(described)
+        if found:
+            advice = "move it away, write somewhere else, or allow it with .overwrite(True) or --force"
+            raise EditedSource(
+                "ModelGen", [f"{each} was edited since it was written, or is not ours; {advice}" for each in found]
+            )
 
     def _precision(self, imported: Imported) -> str | None:
         """The settings that keep every weight: double precision where the model has f64."""
@@ -225,6 +251,10 @@ class ModelGen:
         except OSError as error:
             raise OnnxError("ModelGen", [f"{file}: {error.strerror or error}"]) from error
         return file
+
+
+def _is_ours(before: dict[str, Any], name: str, file: Path) -> bool:
+    return bool(before.get("checksums", {}).get(name) == metadata.file_checksum(file))
 
 
 @contextlib.contextmanager

@@ -25,23 +25,36 @@ def copy_nodes(
         assert old.constant is not None
         values[old] = target.add_constant(old.constant, old.name)
     for node in source:
-        made = Node(
-            node.op_type,
-            [None if value is None else values.get(value, value) for value in node.inputs],
-            [target.names.fresh(value.name) for value in node.outputs],
-            domain=node.domain,
-            version=node.version,
-            name=node.name,
-            overload=node.overload,
-        )
-        for old, new in zip(node.outputs, made.outputs):
-            new.type, new.declared, new.content = old.type, old.declared, old.content
-            values[old] = new
-        for name, attribute in node.attributes.items():
-            value = _copy_attribute(bind(attribute), target, values, bind)
-            if value is not None:
-                made.attributes[name] = value
-        target.insert(made, before=before)
+        copy_node(node, target, values, before=before, bind=bind)
+
+
+def copy_node(
+    node: Node,
+    target: Graph,
+    values: dict[Value, Value | None],
+    *,
+    before: Node | None = None,
+    bind: Bind = lambda attribute: attribute,
+) -> Node:
+    """Copy one node into `target`; `values` gains its outputs."""
+    made = Node(
+        node.op_type,
+        [None if value is None else values.get(value, value) for value in node.inputs],
+        [target.names.fresh(value.name) for value in node.outputs],
+        domain=node.domain,
+        version=node.version,
+        name=node.name,
+        overload=node.overload,
+    )
+    made.scope, made.kinds = node.scope, node.kinds
+    for old, new in zip(node.outputs, made.outputs):
+        new.type, new.declared, new.content = old.type, old.declared, old.content
+        values[old] = new
+    for name, attribute in node.attributes.items():
+        value = _copy_attribute(bind(attribute), target, values, bind)
+        if value is not None:
+            made.attributes[name] = value
+    return target.insert(made, before=before)
 
 
 def copy_graph(

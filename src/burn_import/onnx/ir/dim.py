@@ -178,6 +178,11 @@ def _build(terms: Mapping[Monomial, Number]) -> Linear | Fraction:
     return made
 
 
+def assembled(terms: Mapping[Monomial, Number]) -> Linear:
+    """The expression that is the sum of some products of atoms; how sizes are read back from data."""
+    return _whole(_build(terms))
+
+
 def _order(term: tuple[Monomial, Number]) -> tuple[int, list[str]]:
     return -len(term[0]), [str(atom) for atom in term[0]]
 

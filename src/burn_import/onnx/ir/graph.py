@@ -110,8 +110,8 @@ class Node:
     is a value without uses."""
 
     __slots__ = (
-        "op_type", "domain", "version", "name", "overload", "attributes", "graph", "_inputs", "_outputs", "_previous",
-        "_next",
+        "op_type", "domain", "version", "name", "overload", "scope", "kinds", "attributes", "graph", "_inputs",
+        "_outputs", "_previous", "_next",
     )  # fmt: skip
 
     def __init__(
@@ -131,6 +131,8 @@ class Node:
         self.version = version
         self.name = name
         self.overload = overload
+        self.scope: tuple[str, ...] = ()  # the modules that it was traced in, outermost first, where the file tells
+        self.kinds: tuple[str, ...] = ()  # the classes of those modules
         self.attributes: dict[str, Attribute] = dict(attributes or {})
         self.graph: Graph | None = None
         self._previous: Node | None = None
@@ -210,9 +212,10 @@ class Node:
         """The bodies of this node by attribute name (`name.0`, `name.1` for lists)."""
         found: dict[str, Graph] = {}
         for name, value in self.attributes.items():
-            if isinstance(value, Graph):
+            kind = value.__class__
+            if kind is Graph:
                 found[name] = value
-            elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
+            elif kind is tuple and value and value[0].__class__ is Graph:
                 found.update({f"{name}.{index}": each for index, each in enumerate(value)})
         return found
 

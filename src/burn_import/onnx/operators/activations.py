@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.operators.calling import several, written
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
 from burn_import.onnx.writer.expression import Expression
@@ -50,16 +51,25 @@ def softmax(op: Operation) -> Expression:
 
 @operator("Dropout")
 def dropout(op: Operation) -> Expression | list[Expression | None]:
-    """A layer: it does nothing until the model trains, and then its mask is its own."""
+    """A layer: it does nothing until the model trains, and then its mask is its own. One that
+    an input tells whether it trains is a function."""
     ratio = op.constant(1)
+    if op.has(2) and op.constant(2) is None:
+        return several(op, _told(op), 2)
     result = op.x
     if not op.has(1) or ratio is not None:
         prob = 0.5 if ratio is None else float(str(ratio.reshape(-1)[0]))
         mode = op.constant(2)
         training = mode is not None and bool(mode.any())
         result = op.layer("Dropout", prob, mode="train" if training and prob else None)(op.x)
-    elif op.has(2) and (op.constant(2) is None or bool(op.constant(2))):
-        raise op.refuse("a ratio that is computed, while training")
+    elif op.has(2) and bool(op.constant(2)):
+        return several(op, _told(op), 2)
     if op.wanted(1):
         return [result, op.x.method("ones_like").method("bool")]
     return result
+
+
+def _told(op: Operation) -> Expression:
+    ratio: Expression | float = op.number(1) if op.has(1) else 0.5
+    training = Expression("bool")(op.number(2))
+    return written(op, "host", "dropout", op.x, ratio, training, op.attribute("seed"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
+from burn_import.onnx.operators.tying import is_tied
 from burn_import.onnx.writer.expression import Expression, binary
 from burn_import.onnx.writer.fields import Source
 
@@ -75,7 +76,7 @@ def conv(op: Operation) -> Expression:
     weight, bias = op.value(1).constant, op.node.input(2)
     around = layer_padding(op, dims) if dims in (1, 2, 3) else False
     fits = weight is not None and (bias is None or bias.constant is not None) and weight.dtype.is_float
-    if fits and around is not False and weight is not None and 0 not in weight.shape:
+    if fits and around is not False and weight is not None and 0 not in weight.shape and not is_tied(op, 1):
         keywords = settings(op, dims)
         if around is not None:
             keywords["padding"] = around

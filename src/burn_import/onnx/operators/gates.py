@@ -35,6 +35,8 @@ def prelu(op: Operation) -> Expression:
 
 @operator("Swish")
 def swish(op: Operation) -> Expression:
+    if op.attribute("alpha", 1.0) == 1.0:
+        return op.x.method("silu")
     return written(op, "activation", "swish", op.x, op.attribute("alpha", 1.0))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.convolution import layer_padding, padding
 from burn_import.onnx.operators.operation import Operation
@@ -19,12 +20,29 @@ def _unusual(**settings: tuple[Any, Any]) -> dict[str, Any]:
 
 @operator("GridSample")
 def grid_sample(op: Operation) -> Expression:
+    """Where places come from a division they may be no finite numbers: such a place is -1, as for ONNX Runtime."""
     settings = _unusual(
         mode=(op.attribute("mode"), "linear"),
         padding=(op.attribute("padding_mode"), "zeros"),
         align_corners=(op.flag("align_corners"), False),
     )
-    return op.x.method("grid_sample", op.tensor(1), **settings)
+    grid = op.tensor(1)
+    if _is_divided(op.value(1)):
+        grid = op.assign("grid", grid)
+        grid = grid.method("mask_fill", grid.method("is_finite").method("bool_not"), -1.0)
+    return op.x.method("grid_sample", grid, **settings)
+
+
+def _is_divided(value: Value, depth: int = 16) -> bool:
+    """Whether a value comes from a division by numbers that are not known."""
+    seen, level = set[Value](), [value]
+    for _ in range(depth):
+        nodes = [each.node for each in level if each.node is not None]
+        if any(node.op_type == "Div" and not node.input(1).is_constant for node in nodes):  # type: ignore[union-attr]
+            return True
+        seen.update(level)
+        level = [each for node in nodes for each in node.inputs if each is not None and each not in seen]
+    return False
 
 
 @operator("AffineGrid")

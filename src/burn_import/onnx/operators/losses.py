@@ -56,6 +56,15 @@ def adam(op: Operation) -> list[Expression | None]:
     )  # fmt: skip
 
 
-@operator("Gradient", domain=TRAINING)
-def gradient(op: Operation) -> Expression:
-    raise op.refuse("gradients inside a graph; call .backward() on the result of the imported model")
+@operator("Gradient", "GradientOf", domain=TRAINING)
+def gradient(op: Operation) -> list[Expression | None]:
+    """What is differentiated becomes a function; the inputs behind `xs` are only its arguments."""
+    body, function = op.attribute("body"), op.fresh("objective")
+    names = [op.fresh(value.name) for value in body.inputs]
+    typed = ", ".join(f"{name}: Tensor" for name in names)
+    inputs = [op.tensor(index) for index in range(op.count)]
+    with op.block(f"def {function}({typed}) -> Tensor:"):
+        results = op.body("body", [Expression.name(name) for name in names])
+        op.statement("return ", results[0])
+    found = op.function("optimisation", "gradients")(Expression.name(function), *inputs)
+    return op.unpack(found, op.count)

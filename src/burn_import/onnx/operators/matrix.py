@@ -5,6 +5,7 @@ from __future__ import annotations
 from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
+from burn_import.onnx.operators.tying import is_tied
 from burn_import.onnx.writer.expression import Expression, binary
 from burn_import.onnx.writer.fields import Source, Weight
 
@@ -29,7 +30,7 @@ def _sizes(value: Value) -> tuple[int, int] | None:
 def matmul(op: Operation) -> Expression:
     """`x @ W` is a linear layer when W is a constant, and takes the bias added behind it."""
     sizes = _sizes(op.value(1))
-    if sizes is None or op.value(0).constant is not None or (op.known_rank(0) or 0) < 2:
+    if sizes is None or op.value(0).constant is not None or (op.known_rank(0) or 0) < 2 or is_tied(op, 1):
         return binary("@", op.tensor(0), op.tensor(1))
     bias: Value | None = None
     addition = op.followed_by("Add")
@@ -55,7 +56,7 @@ def gemm(op: Operation) -> Expression:
         and bias.constant.shape in ((sizes[0 if right else 1],), (1, sizes[0 if right else 1]))
     )
     plain = alpha == 1.0 and (beta == 1.0 or bias is None) and not left and op.value(0).constant is None
-    if sizes is not None and fits and plain:
+    if sizes is not None and fits and plain and not is_tied(op, 1):
         weight = op.weight(1, (lambda array: array.T) if right else None)
         return linear(op, weight, sizes[::-1] if right else sizes, bias)
     one = op.tensor(0).method("transpose") if left else op.tensor(0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.operators.indices import counts_from_start
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Argument, Expression, Form, binary, literal, product
+from burn_import.onnx.operators.tying import is_tied
+from burn_import.onnx.writer.expression import Argument, Expression, Form, binary, literal, product, sliced
 
 FAR = (1 << 31) - 1  # bounds beyond this mean the end
 
@@ -119,7 +121,7 @@ def slice_(op: Operation) -> Expression:
     for start, end, axis, step in zip(starts, ends, axes, steps):
         first = "" if _is_end(start) or (step > 0 and start.text == "0") else start.text
         last = "" if _is_end(end) else end.text
-        parts[axis] = f"{first}:{last}" + (f":{step}" if step != 1 else "")
+        parts[axis] = sliced([first, last, *([str(step)] if step != 1 else [])])
     if all(part == ":" for part in parts):
         return op.x
     return Expression(f"{op.x.bracketed(10)}[{', '.join(parts)}]")
@@ -175,9 +177,14 @@ def gather(op: Operation) -> Expression:
             return part
     table = op.value(0).constant
     if table is not None and axis == 0 and len(table.shape) == 2 and table.dtype.is_float and known is None:
-        return op.layer("Embedding", *table.shape, weights={"weight": op.weight(0)})(op.tensor(1))
+        places = op.tensor(1)
+        if not counts_from_start(indices, ids=True):
+            places = places.method("wrap_indices", table.shape[0])
+        if is_tied(op, 0):
+            return op.function("module", "embedding")(op.x, places)
+        return op.layer("Embedding", *table.shape, weights={"weight": op.weight(0)})(places)
     places = op.tensor(1)
-    if known is None or min(known, default=0) < 0:
+    if not counts_from_start(indices):
         places = places.method("wrap_indices", op.size(0, axis))
     return op.x.method("take", axis, places)
 

@@ -282,7 +282,7 @@ class Operation:
         user = uses[0][0]
         if not isinstance(user, Node) or user.op_type != name or user.domain or user.graph is not self.node.graph:
             return None
-        return user
+        return user if self.writer.holds(user) else None
 
     def absorb(self, node: Node) -> None:
         """What this row gives is the result of `node` too, which is not written any more."""

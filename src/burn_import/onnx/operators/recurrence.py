@@ -1,4 +1,4 @@
-"""Recurrent layers. Weights keep the layout and the order of gates that the standard gives them."""
+"""Recurrent layers: modules where the weights are constants, else functions over weights in the standard's layout."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from burn_import.onnx.operators.calling import several, written
 from burn_import.onnx.operators.operation import Operation
+from burn_import.onnx.operators.recurrent_layers import Layer, absorbed, laid_out, layer_of
 from burn_import.onnx.operators.registry import operator
 from burn_import.onnx.writer.expression import Expression
 
@@ -43,9 +44,45 @@ def rnn(op: Operation) -> Expression | list[Expression | None]:
 
 @operator("GRU")
 def gru(op: Operation) -> Expression | list[Expression | None]:
+    if not op.wanted(1) and not op.has(5):
+        layer = layer_of(op)
+        if layer is not None:
+            called = layer.field(layer.x)
+            return laid_out(op, layer, called.item(0) if layer.both else called)
     return _layer(op, "gru", 6, 2, linear_before_reset=op.flag("linear_before_reset"))
 
 
 @operator("LSTM")
 def lstm(op: Operation) -> Expression | list[Expression | None]:
+    layer = layer_of(op) if op.has(5) == op.has(6) else None
+    if layer is not None:
+        return _lstm(op, layer)
     return _layer(op, "lstm", 8, 3, input_forget=op.flag("input_forget"))
+
+
+def _lstm(op: Operation, layer: Layer) -> Expression | list[Expression | None]:
+    """The module's results; a state has a dim for the direction in the standard, and none in a layer of one."""
+    given = [layer.x]
+    if op.has(5):
+        hidden, cell = (op.tensor(index) for index in (5, 6))
+        if not layer.both:
+            hidden, cell = (each.method("squeeze_dim", 0) for each in (hidden, cell))
+        given.append(Expression("nn.LstmState")(cell, hidden))
+    called = layer.field(*given)
+    if not op.wanted(1) and not op.wanted(2):
+        return laid_out(op, layer, called.item(0))
+    output, state = op.fresh("lstm") if op.wanted(0) else "_", op.fresh("state")
+    op.statement(f"{output}, {state} = ", called)
+    last = [Expression.name(state).attribute(name) for name in ("hidden", "cell")]
+    if not layer.both:
+        last = [each.method("unsqueeze_dim", 0) for each in last]
+    if not op.wanted(0):
+        return [None, *last]
+    one = Expression.name(output)
+    if absorbed(op, layer, one):
+        return [None, *last]
+    if layer.batch_first:
+        one = one.method("swap_dims", 0, 1)
+    if layer.both:
+        return [one.method("reshape", [0, 0, 2, layer.size]).method("swap_dims", 1, 2), *last]
+    return [one.method("unsqueeze_dim", 1), *last]

@@ -120,7 +120,9 @@ class Driver:
             model.properties -= each.breaks
         model.properties |= each.ensures
         seconds = time.perf_counter() - start
-        report.steps.append(Step(each.name, changed, seconds, sum(len(graph) for graph in model.graphs())))
+        last = report.steps[-1].nodes if report.steps and not changed else None
+        nodes = sum(len(graph) for graph in model.graphs()) if last is None else last
+        report.steps.append(Step(each.name, changed, seconds, nodes))
         if self.verify:
             try:
                 check(model)

@@ -8,6 +8,7 @@ from burn_import.onnx.passes.common import Common
 from burn_import.onnx.passes.dead import Dead
 from burn_import.onnx.passes.driver import Driver, Pass, Repeat, Report
 from burn_import.onnx.passes.fold import Fold
+from burn_import.onnx.passes.gradients import Gradients
 from burn_import.onnx.passes.infer import Infer
 from burn_import.onnx.passes.inline import Inline
 from burn_import.onnx.passes.lift import Lift
@@ -17,7 +18,7 @@ from burn_import.onnx.passes.sort import Sort
 
 def standard(*, simplify: bool = True) -> tuple[Pass, ...]:
     """Sort, inline, lift and infer always; the clean-up only with `simplify`."""
-    needed: tuple[Pass, ...] = (Sort(), Inline(), Lift())
+    needed: tuple[Pass, ...] = (Sort(), Gradients(), Inline(), Lift())
     if not simplify:
         return (*needed, Dead())
     return (*needed, Repeat("clean", [Fold(), Branches(), Simplify(), Common(), Dead(), Infer()]))

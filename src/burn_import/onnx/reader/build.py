@@ -22,6 +22,7 @@ from burn_import.onnx.reader.attributes import AttributeFault, attribute
 from burn_import.onnx.reader.external import ExternalFiles, map_file
 from burn_import.onnx.reader.messages import SPECS
 from burn_import.onnx.reader.runtime_format import is_runtime_format, parse_runtime_format
+from burn_import.onnx.reader.scopes import scopes
 from burn_import.onnx.reader.tensors import TensorFault, constant, sparse
 from burn_import.onnx.reader.types import read_type
 from burn_import.onnx.reader.wire import Message, WireError, parse
@@ -281,6 +282,8 @@ class _Builder:
             proto.op_type, (), outputs, domain=domain, version=version if version is not None else opset,
             name=proto.name, overload=proto.overload,
         )  # fmt: skip
+        if proto.metadata_props:
+            node.scope, node.kinds = scopes(proto.metadata_props)
         if not proto.op_type:
             self.faults.append(f"{where} has a node {proto.name!r} without an operator")
         for value in node.outputs:

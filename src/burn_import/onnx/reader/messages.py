@@ -21,7 +21,7 @@ _LAYOUT = {
     ),
     "NodeProto": (
         "1 input string*, 2 output string*, 3 name string, 4 op_type string, 7 domain string, 8 overload string, "
-        "5 attribute AttributeProto*"
+        "5 attribute AttributeProto*, 9 metadata_props StringStringEntryProto*"
     ),
     "AttributeProto": (
         "1 name string, 21 ref_attr_name string, 20 type int, 2 f float, 3 i int, 4 s bytes, 5 t TensorProto, "

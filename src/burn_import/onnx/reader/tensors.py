@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from burn_import.onnx.errors import OnnxError
-from burn_import.onnx.ir.constant import Constant
+from burn_import.onnx.ir.constant import KEPT, Constant
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.reader.external import ExternalFiles
 from burn_import.onnx.reader.wire import Message, Packed, WireError
@@ -129,7 +129,7 @@ def _decode_raw(data: memoryview, dtype: ElementType, shape: tuple[int, ...]) ->
     array = np.frombuffer(data, dtype=dtype.numpy)
     if sys.byteorder == "big":  # pragma: no cover
         array = array.byteswap()
-    if not array.flags.aligned:
+    if not array.flags.aligned and array.nbytes <= KEPT:  # what is larger is copied anyway, by whoever takes it over
         array = array.copy()
     return array.reshape(shape)
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import enum
 import keyword
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -85,10 +86,10 @@ class Expression:
         self, start: Argument | None = None, stop: Argument | None = None, step: Argument | None = None
     ) -> Expression:
         """`self[start:stop:step]`"""
-        text = ":".join("" if each is None else literal(each).text for each in (start, stop))
+        bounds = ["" if each is None else literal(each).text for each in (start, stop)]
         if step is not None:
-            text += f":{literal(step).text}"
-        return Expression(f"{self.bracketed(ATOM)}[{text}]", form=self.form)
+            bounds.append(literal(step).text)
+        return Expression(f"{self.bracketed(ATOM)}[{sliced(bounds)}]", form=self.form)
 
     def number(self) -> Expression:
         """This expression, known to be a Python number."""
@@ -106,6 +107,15 @@ class Expression:
         return self.text
 
 
+def sliced(bounds: Sequence[str]) -> str:
+    """The bounds of a slice with colons between them, spaced where one of them is more than a name or a number."""
+    if all(not each or _BOUND.match(each) for each in bounds):
+        return ":".join(bounds)
+    return " : ".join(bounds).strip().replace("  ", " ")
+
+
+_OPERAND = re.compile(r"^-?[\w.]+$")  # what stands close to a power
+_BOUND = re.compile(r"^-?\w+$")
 Argument: TypeAlias = Any  # Expression, number, str, None, DType, ElementType, or a list or tuple of arguments
 
 
@@ -157,7 +167,8 @@ def _quoted(value: str) -> str:
 def _float(value: float) -> Expression:
     if value != value or value in (float("inf"), float("-inf")):
         return Expression(f'float("{value}")', form=Form.number, simple=True)
-    return Expression(repr(value), UNARY if repr(value)[0] == "-" else ATOM, Form.number, simple=True)
+    text = repr(value).replace("e+", "e")
+    return Expression(text, UNARY if text[0] == "-" else ATOM, Form.number, simple=True)
 
 
 def shortest(value: Any) -> bool | int | float:
@@ -197,14 +208,17 @@ def binary(operator: str, left: Argument, right: Argument) -> Expression:
     if operator == "**":
         lower, upper = POWER + 1, UNARY
     form = Form.number if one.form is other.form is Form.number else Form.tensor
-    return Expression(f"{one.bracketed(lower)} {operator} {other.bracketed(upper)}", level, form)
+    first, second = one.bracketed(lower), other.bracketed(upper)
+    close = operator == "**" and _OPERAND.match(first) and _OPERAND.match(second)
+    return Expression(f"{first}{operator}{second}" if close else f"{first} {operator} {second}", level, form)
 
 
 def unary(operator: str, value: Argument) -> Expression:
     """`-value`, `~value`"""
     assert operator in ("-", "~", "+")
     one = literal(value)
-    return Expression(f"{operator}{one.bracketed(UNARY)}", UNARY, one.form)
+    text = f"({one.text})" if one.precedence == POWER else one.bracketed(UNARY)
+    return Expression(f"{operator}{text}", UNARY, one.form)
 
 
 def conditional(condition: Argument, one: Argument, other: Argument) -> Expression:

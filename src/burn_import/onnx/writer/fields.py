@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from burn_import.onnx.ir.graph import Value
+from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.writer.expression import Expression, first
 from burn_import.onnx.writer.names import RESERVED, Names
+
+if TYPE_CHECKING:
+    from burn_import.onnx.writer.classes import Block
 
 Array: TypeAlias = np.ndarray[Any, Any]
 LITERAL = 16  # elements; constants of more are kept in the record
@@ -46,6 +49,7 @@ class Field:
     construction: Expression
     comment: str = ""
     weights: dict[str, Source] = field(default_factory=dict)  # by the path inside the field; "" is the field itself
+    block: Block | None = None  # of a field that holds a class of the file: construction is known at the end
 
 
 class Fields:
@@ -74,6 +78,20 @@ class Fields:
             if shared and weights:
                 self._known[key] = known
         return Expression(f"self.{known.name}", simple=True)
+
+    def block(self, hint: str, block: Block, weights: Mapping[str, Source]) -> Expression:
+        """`self.name` of an instance of a class of this file; the same weights in the same class are one instance."""
+        key = ("block", block.group, *((path, _key(source)) for path, source in sorted(weights.items())))
+        known = self._known.get(key) if weights else None
+        if known is not None:
+            block.name = known.name
+            block.is_again = True
+            return Expression(f"self.{known.name}", simple=True)
+        made = Field(self.names.fresh(hint), "", Expression(""), weights=dict(weights), block=block)
+        block.name = made.name
+        self._known[key] = made
+        self.entries.append(made)
+        return Expression(f"self.{made.name}", simple=True)
 
     def parameter(self, hint: str, source: Source) -> Expression:
         """`self.name` of a tensor that is kept in the record; floats are trained."""
@@ -107,6 +125,17 @@ class Fields:
             self.entries.append(known)
         return Expression(f"self.{known.name}", simple=True)
 
+    def has_copies(self) -> bool:
+        """Whether two blocks hold the same weight, which would be trained as two. Layers beside each other that share
+        a part of their weights do so with and without blocks."""
+        seen: dict[Hashable, str] = {}
+        for path, source in self.weights().items():
+            if isinstance(source, Weight) and is_learnt(source.value):
+                holder = path.rsplit(".", 2)[0]
+                if seen.setdefault(_key(source), holder) != holder and "." in path:
+                    return True
+        return False
+
     def weights(self) -> dict[str, Source]:
         """Everything that the record holds, by path."""
         found: dict[str, Source] = {}
@@ -123,6 +152,19 @@ _MODULE_NAMES = (
     "is_training", "into_record", "load_record", "save_file", "load_file", "quantize_weights", "clone", "format",
     "custom_settings", "custom_content", "default", "from_file", "from_embedded", "from_bytes", "run", "source",
 )  # fmt: skip
+
+
+FIXED = frozenset({
+    "Slice", "Equal", "Greater", "Less", "Where", "Cast", "Shape", "QuantizeLinear", "DequantizeLinear",
+})  # fmt: skip
+
+
+def is_learnt(value: Value) -> bool:
+    """Whether a constant is a weight: floats that are more than a number, not only cut or compared as masks are."""
+    constant = value.constant
+    if constant is None or not constant.dtype.is_float or constant.size <= 1:
+        return False
+    return any(isinstance(user, Node) and user.op_type not in FIXED for user, _ in value.uses)
 
 
 def nested(array: Array) -> Any:

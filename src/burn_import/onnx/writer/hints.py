@@ -23,10 +23,10 @@ def node_hint(node: Node, kind: str, weights: Sequence[Value] = ()) -> str:
         if value is not None and value.constant is not None:
             words = value.name.split(".")
             if len(words) > 1 and words[-1].lower() in LAST_WORDS:
-                return _named("_".join(words[:-1]), kind)
+                return _named(".".join(words[:-1]), kind)
     scopes = scope_of(node)
     if scopes:
-        return _named("_".join(scopes), kind)
+        return _named(".".join(scopes), kind)
     if node.name and not _AUTOMATIC.match(node.name):
         return node.name
     return kind
@@ -38,39 +38,95 @@ def _named(path: str, kind: str) -> str:
 
 
 def scope_of(node: Node) -> list[str]:
-    """The scopes of a node name such as `/layer1/layer1.0/conv1/Conv`: layer1.0 and conv1."""
+    """The scopes of a node: those its file tells, or those of a name such as `/layer1/layer1.0/conv1/Conv`, which
+    are layer1.0 and conv1."""
+    if node.scope:
+        return list(node.scope)
     if not node.name.startswith("/"):
         return []
+    return nested(node.name.split("/")[1:-1])
+
+
+def nested(paths: Sequence[str]) -> list[str]:
+    """Scopes without those that the next one repeats: layer1, layer1.0 is layer1.0 alone."""
     scopes: list[str] = []
-    for part in node.name.split("/")[1:-1]:
+    for part in paths:
         if scopes and (part == scopes[-1] or part.startswith(scopes[-1] + ".")):
             scopes.pop()
         scopes.append(part)
     return scopes
 
 
-def constant_hint(value: Value) -> str:
-    """The name of a parameter or table."""
-    if _AUTOMATIC.match(value.name) or not snake(value.name):
+def constant_hint(value: Value, *, plain: bool = False) -> str:
+    """The name of a parameter or table; `plain` ones come from the element type alone."""
+    if plain or _AUTOMATIC.match(value.name) or not snake(value.name):
         return "weight" if value.tensor.dtype is not None and value.tensor.dtype.is_float else "table"
     return value.name
 
 
 def relative(hint: str, scope: tuple[str, ...]) -> str:
-    """A name without the scope of the class it stands in."""
+    """A name without the scope of the class it stands in; of a name from another scope the last word is kept."""
     name, prefix = snake(hint, longest=None), snake("_".join(scope), longest=None)
+    if prefix and name == prefix:
+        return ""
     if prefix and name.startswith(f"{prefix}_"):
         return name[len(prefix) + 1 :]
-    return hint
+    return hint.rpartition(".")[2] if prefix else hint
+
+
+_MOVES = {"Reshape", "Transpose", "Unsqueeze", "Squeeze", "Expand", "Cast", "Flatten", "Identity", "Slice"}
+_RESULTS = {
+    "DynamicQuantizeLinear": ("quantized", "scale", "zero_point"),
+    "QuantizeLinear": ("quantized",),
+    "DequantizeLinear": ("floats",),
+    "TopK": ("values", "indices"),
+    "LSTM": ("lstm", "hidden", "cell"),
+    "GRU": ("gru", "hidden"),
+    "RNN": ("rnn", "hidden"),
+    "MaxPool": ("max_pool", "indices"),
+    "BatchNormalization": ("norm", "mean", "variance"),
+    "LayerNormalization": ("norm", "mean", "inverse"),
+    "RMSNormalization": ("norm",),
+    "InstanceNormalization": ("norm",),
+    "GroupNormalization": ("norm",),
+    "ConstantOfShape": ("filled",),
+    "If": ("chosen",),
+    "Loop": ("carried",),
+    "Trilu": ("triangle",),
+    "Range": ("positions",),
+}
+_NUMBERED = re.compile(r"^(\w+?)_\d+$")
 
 
 def value_hint(value: Value, *, plain: bool = False) -> str:
     """The name of a variable; `plain` ones come from the operator alone."""
     if plain:
-        return value.node.op_type if value.node is not None else "value"
+        return _operation(value)
     for user, index in value.uses:
         if isinstance(user, Graph):
             return user.output_names[index] if not _AUTOMATIC.match(user.output_names[index]) else "result"
     if not _AUTOMATIC.match(value.name) and len(snake(value.name)) <= 24 and snake(value.name):
-        return value.name
-    return value.node.op_type if value.node is not None else "value"
+        return _operation(value) if _NUMBERED.match(value.name) and value.node is not None else value.name
+    return _operation(value)
+
+
+def _operation(value: Value) -> str:
+    """What a value was computed by; changes of shape and type are looked through."""
+    source: Value | None = value
+    while source is not None and source.node is not None and source.node.op_type in _MOVES:
+        source = source.node.input(0)
+    if source is None or source.node is None or source.node.op_type in ("Split", "Gather", "Concat"):
+        source = value
+    node = source.node
+    if node is None:
+        return "value"
+    names = _RESULTS.get(node.op_type, ())
+    return names[source.index] if source.index < len(names) else node.op_type
+
+
+def moved_from(value: Value) -> Node | None:
+    """The node that a value comes from, through changes of shape and type."""
+    source: Value | None = value
+    while source is not None and source.node is not None and source.node.op_type in _MOVES:
+        source = source.node.input(0)
+    return None if source is None else source.node

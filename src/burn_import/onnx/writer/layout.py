@@ -1,7 +1,8 @@
 """Statements laid out in lines of at most 110 columns.
 
-A statement that is too long is opened at its last outer bracket: the inside goes on its own lines, one argument a
-line where it does not fit on one. A string that is too long for a line becomes several that Python joins.
+A statement that is too long is opened at its longest outer bracket: the inside goes on its own lines, one argument a
+line with a comma behind each, which formatters leave as it is. A string that is too long for a line becomes several
+that Python joins.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 
 WIDTH = 110
 _STRING = re.compile(r"""^(\w+=)?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(,?)$""", re.DOTALL)
+_COMPREHENSION = re.compile(r" for \w+(, \w+)* in ")
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -23,12 +25,23 @@ def lay_out(text: str, indent: int, width: int = WIDTH) -> list[str]:
     opened = _split(text, width - indent)
     if opened is None:
         return _broken(text, indent, width)
-    head, inside, tail = opened
+    head, inside, tail, settled = opened
     lines = [margin + head]
-    if inside:
-        lines += _arguments(inside, indent + 4, width)
+    if inside and settled and indent + 4 + len(inside) <= width:
+        lines.append(f"{margin}    {inside}")
+    elif inside:
+        lines += _arguments(inside, indent + 4, width, is_call=_is_call(head))
     closing = lay_out(tail, indent, width)
     return lines + closing
+
+
+def _is_call(head: str) -> bool:
+    """Whether a bracket holds arguments or items, where a last comma changes nothing."""
+    return (
+        head[-1] in "([{"
+        and (head[-1] != "(" or head[-2:-1].isalnum() or head[-2:-1] in "_)]")
+        and (head[-1] != "[" or not (head[-2:-1].isalnum() or head[-2:-1] in "_)]"))
+    )
 
 
 def lay_out_statement(text: str, indent: int, width: int = WIDTH) -> list[str]:
@@ -42,7 +55,7 @@ def lay_out_statement(text: str, indent: int, width: int = WIDTH) -> list[str]:
     if equals and len(list(_pieces(target))) > 1 and "(" not in target and "[" not in target:
         if len(list(_pieces(value))) > 1:
             value = f"({value})"
-        if indent + len(target) > width // 2:
+        if indent + len(target) > width - 12:
             target = f"({target})"
         return lay_out(f"{target} = {value}", indent, width)
     return lay_out(text, indent, width)
@@ -65,33 +78,23 @@ def _broken(text: str, indent: int, width: int) -> list[str]:
     return [f"{margin}{found[1] or ''}(", *(f"{margin}    {piece}" for piece in pieces), f"{margin}){found[3]}"]
 
 
-def _arguments(inside: str, indent: int, width: int) -> list[str]:
-    if indent + len(inside) <= width:
-        return [" " * indent + inside]
+def _arguments(inside: str, indent: int, width: int, *, is_call: bool) -> list[str]:
+    """What stands in a bracket, one part a line; the last comma keeps formatters from joining them again."""
     parts = list(_pieces(inside))
-    if len(parts) > 8 and all(len(part) < 16 for part in parts):
-        return _filled(parts, indent, width)
+    if not is_call and len(parts) == 1:
+        return lay_out(inside, indent, width)
+    if len(parts) == 1 and _COMPREHENSION.search(inside):
+        return lay_out(inside, indent, width)
     lines: list[str] = []
     for part in parts:
-        lines += lay_out(part + ("," if len(parts) > 1 else ""), indent, width)
+        lines += lay_out(part + ",", indent, width)
     return lines
 
 
-def _filled(parts: list[str], indent: int, width: int) -> list[str]:
-    """Many short arguments: as many on a line as fit."""
-    lines: list[str] = []
-    line = " " * indent
-    for part in parts:
-        if len(line) + len(part) + 1 > width:
-            lines.append(line.rstrip())
-            line = " " * indent
-        line += f"{part}, "
-    return [*lines, line.rstrip()]
-
-
-def _split(text: str, room: int) -> tuple[str, str, str] | None:
+def _split(text: str, room: int) -> tuple[str, str, str, bool] | None:
     """Before, inside and after the longest bracket at the outer level that opens where there is still room; the first
-    one when none does, and None when there is none at all."""
+    one when none does, and None when there is none at all. Last, whether formatters would open the same one: they
+    prefer the last bracket, if what is before it fits."""
     found: list[tuple[int, int]] = []
     start = -1
     closing = 1 if text[0] in ")]}" else 0  # what follows a part that was opened already
@@ -104,7 +107,10 @@ def _split(text: str, room: int) -> tuple[str, str, str] | None:
         return None
     fitting = [each for each in found if each[0] < room] or found[:1]
     first, last = max(fitting, key=lambda each: each[1] - each[0])
-    return text[: first + 1], text[first + 1 : last].strip(), text[last:]
+    if found[-1][0] < room and not _is_call(text[: first + 1]):
+        first, last = found[-1]
+    settled = (first, last) == found[-1] or found[-1][0] >= room
+    return text[: first + 1], text[first + 1 : last].strip(), text[last:], settled
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ What is written depends on the model alone, so the same file always gives the sa
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -14,7 +15,8 @@ from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.graph import Node
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.operators import rows
-from burn_import.onnx.writer.classes import Classes, constructor_lines, described, field_lines, signature_lines
+from burn_import.onnx.writer.classes import Classes, described, model_lines, signature_lines
+from burn_import.onnx.writer.expression import literal
 from burn_import.onnx.writer.fields import Fields, Source
 from burn_import.onnx.writer.function import FunctionWriter
 from burn_import.onnx.writer.layout import lay_out
@@ -49,6 +51,10 @@ def write(model: Model, loading: Loading | None = None, opset: int = 0) -> Writt
     fields, classes = Fields(), Classes()
     function = FunctionWriter(model.graph, fields, classes)
     results = function.run()
+    if fields.has_copies():  # blocks that share a weight after all: in one class it is one field
+        fields, classes = Fields(), Classes()
+        function = FunctionWriter(model.graph, fields, classes)
+        results = function.run(split=False)
     if function.faults:
         raise OnnxError("import", [f"{_where(node)}: {reason}" for node, reason in function.faults])
     names = [result.text for result in results]
@@ -56,25 +62,20 @@ def write(model: Model, loading: Loading | None = None, opset: int = 0) -> Writt
         function.statement(f"return {names[0]}")
     else:
         function.statement(f"return {', '.join(names)}" if names else "return ()")
-    parts = [
-        *_header(model, opset),
-        *_imports(function, classes),
-        "",
-        "",
+    body = [
         *classes.lines(),
         "class Model(Module):",
         *_docstring(model),
         "",
-        *field_lines(fields),
-        *constructor_lines(fields),
+        *model_lines(fields),
         "",
-        *signature_lines(function, model.graph.outputs, _gives(model, function)),
-        *function.prologue(),
-        *function.lines,
+        *(line.text() for line in signature_lines(function, model.graph.outputs, _gives(model, function))),
+        *(line.text() for line in (*function.prologue(), *function.lines)),
         "",
         *_loaders(loading or Loading()),
     ]
-    source = "\n".join(line.rstrip() for line in parts) + "\n"
+    head = [*_header(model, opset), *_imports(function, classes, "\n".join(body)), "", ""]
+    source = "\n".join(line.rstrip() for line in (*head, *body)) + "\n"
     return Written(
         source,
         fields.weights(),
@@ -126,14 +127,16 @@ def _header(model: Model, opset: int) -> list[str]:
     ]
 
 
-def _imports(function: FunctionWriter, classes: Classes) -> list[str]:
+def _imports(function: FunctionWriter, classes: Classes, body: str) -> list[str]:
+    """The imports that the body needs."""
     found = {module: set(names) for module, names in function.imports.items()}
     for module, names in classes.imports.items():
         found.setdefault(module, set()).update(names)
     lines = ["from __future__ import annotations", "", "from pathlib import Path", ""]
     if "numpy" in found:
         lines += ["import numpy as np", ""]
-    lines += ["import burn", "from burn import Device, Module, Param, Tensor, nn"]
+    used = [name for name in ("Device", "Module", "Param", "Tensor", "nn") if re.search(rf"\b{name}\b", body)]
+    lines += ["import burn", f"from burn import {', '.join(used)}"]
     for module in sorted(set(found) - {"numpy"}):
         listed = ", ".join(sorted(found[module]))
         line = f"from {module} import {listed}"
@@ -169,7 +172,9 @@ def _loaders(loading: Loading) -> list[str]:
             '        raise RuntimeError("default: this source was written without weights; give from_file a path")'
         )
     else:
-        lines.append(f"        return cls.from_file(Path(__file__).with_name({file!a}), burn.default_device())")
+        lines.append(
+            f"        return cls.from_file(Path(__file__).with_name({literal(file).text}), burn.default_device())"
+        )
     lines += [
         "",
         "    @classmethod",

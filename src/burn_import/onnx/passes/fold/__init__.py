@@ -3,7 +3,8 @@
 Two kinds of knowledge count: inputs that are constants, evaluated in NumPy, and contents that inference found to be
 all numbers, such as the sizes of an input whose shape the file fixes. A result that is much larger than what it is
 made of (a mask spread out, a tensor of zeros) stays computed: folding may not blow up the file. Quantised weights
-stay quantised, and random operators stay random.
+stay quantised, random operators stay random, and a weight that is used in two forms (an embedding that is also the
+head, turned) stays one weight. Zeros that only fill the place of a bias are no weight, and go.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ __all__ = ["EVALUATORS", "Fold", "evaluate", "evaluates"]
 
 SMALL = 1 << 16  # bytes that a folded result may always have
 RESHAPED = frozenset({"Cast", "CastLike", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+FILLING = frozenset({"ConstantOfShape", "Expand"})
+BIASED = frozenset({"Conv", "ConvTranspose", "Gemm"})
 INPUT_LIMIT = 1 << 28  # bytes that are read to fold one node
 
 
@@ -44,6 +47,10 @@ class Fold(Pass):
     def _fold(self, graph: Graph, node: Node) -> bool:
         if node.subgraphs or not node.outputs:
             return False
+        source = node.input(0)
+        alike = _alike(node, source) if node.op_type in RESHAPED and source is not None else []
+        if alike is None:
+            return False
         constants = [_known(value) for value in node.outputs]
         if any(constant is None for constant in constants):
             if node.op_type not in EVALUATORS or node.domain:
@@ -52,15 +59,49 @@ class Fold(Pass):
             if computed is None:
                 return False
             constants = computed
-        source = node.input(0)
         made: Value | None = None
         for value, constant in zip(node.outputs, constants):
             assert constant is not None
+            if node.op_type in FILLING:
+                _drop_biases(value, constant)
             made = graph.make_constant(value, constant)
         node.remove()
+        for other in alike:
+            if made is not None and not other.output.is_output:
+                other.output.replace_by(made)
         if node.op_type in RESHAPED and source is not None and source in graph.constants and made is not None:
             _inherit_name(graph, source, made)
         return True
+
+
+def _alike(node: Node, source: Value) -> list[Node] | None:
+    """The other nodes that do the same to a weight, which are to share the result; None if it is used otherwise too."""
+    if source.constant is None or not source.constant.dtype.is_float or source.constant.size < 2:
+        return []
+    others: list[Node] = []
+    for user, _ in source.uses:
+        if user is node:
+            continue
+        if not isinstance(user, Node) or user.graph is not node.graph or not _same(user, node):
+            return None
+        others.append(user)
+    return others
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two nodes compute the same."""
+    return (one.domain, one.op_type, one.inputs, one.attributes) == (
+        other.domain, other.op_type, other.inputs, other.attributes
+    )  # fmt: skip
+
+
+def _drop_biases(value: Value, constant: Constant) -> None:
+    """An exporter that must write a bias writes zeros in its place; a bias of the file stays, zeros or not."""
+    if constant.array.any():
+        return
+    for user, place in value.uses:
+        if isinstance(user, Node) and place == 2 and user.op_type in BIASED and not user.domain:
+            user.set_inputs(user.inputs[:2])
 
 
 def _inherit_name(graph: Graph, source: Value, made: Value) -> None:

@@ -1,4 +1,5 @@
-"""Rules of operators with bodies: If, Loop, Scan, SequenceMap. The body is inferred, then its results are read.
+"""Rules of operators with bodies: If, Loop, Scan, SequenceMap, Gradient. The body is inferred first, then
+its results are read.
 
 What a loop carries may change from round to round: the body is inferred again with what both rounds have in common
 until that stays the same.
@@ -114,3 +115,11 @@ def sequence_map(op: Inference) -> None:
         inputs.append(given.element if isinstance(given, SequenceType) else given)
     for index, found in enumerate(op.engine.body(body, inputs)):
         op.set_type(SequenceType(found), index)
+
+
+@rule("GradientOf", domain="ai.onnx.preview.training")
+def gradient(op: Inference) -> None:
+    """Each result is like the input that it belongs to."""
+    op.engine.body(op.attribute("body"), [op.type(index) for index in range(len(op.node.inputs))])
+    for index in range(len(op.node.outputs)):
+        op.set_type(op.type(index), index)

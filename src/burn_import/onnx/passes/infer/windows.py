@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from burn_import.onnx.ir.dim import Dim, is_at_least, maximum
 from burn_import.onnx.ir.types import ElementType, Size
 from burn_import.onnx.passes.infer import sizes
 from burn_import.onnx.passes.infer.context import Inference, rule
@@ -25,10 +26,14 @@ def window_sizes(op: Inference, spatial: Sequence[Size], kernel: Sequence[Size])
         first, last = (0, 0) if mode == "VALID" else (pads[axis], pads[axis + count])
         room = sizes.calculate(lambda n, w, f=first, e=last: n + f + e - w, size, width)
         if not op.attribute("ceil_mode", 0):
-            # a window that is wider than the data still gives one element: numbers round towards 0. Open sizes are
-            # taken to be wide enough.
-            steps = int(room / strides[axis]) if isinstance(room, int) else sizes.floor_divide(room, strides[axis])
-            result.append(sizes.add(steps, 1))
+            # A pool's window that is wider than the data still gives one element: numbers round towards 0.
+            if isinstance(room, int):
+                steps: Size = int(room / strides[axis])
+            else:
+                steps = sizes.floor_divide(room, strides[axis])
+            found = sizes.add(steps, 1)
+            narrow = "Pool" in op.node.op_type and isinstance(room, Dim) and not is_at_least(room, 0)
+            result.append(sizes.calculate(lambda n: maximum(n, 1), found) if narrow else found)
             continue
         result.append(_rounded_up(size, room, strides[axis], first, last, width))
     return result

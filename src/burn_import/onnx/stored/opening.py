@@ -1,0 +1,179 @@
+"""A model from its `.json` and a record: the graph is read as data, written by our own writer, and run.
+
+    from burn_import.onnx import open_program
+
+    model = open_program("mnist_burn.json", "mnist_burn.mpk", burn.Cpu())
+    answer = model.run({"input": array})
+
+Neither the `onnx` package nor the generated `.py` is needed, and nothing of the files is executed. A record that was
+trained further fits as well as the first one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import burn
+from burn import Device
+from burn.errors import BurnError
+from burn_import.onnx import versions
+from burn_import.onnx.errors import OnnxError
+from burn_import.onnx.ir.constant import Constant
+from burn_import.onnx.ir.model import Model
+from burn_import.onnx.ir.types import ElementType
+from burn_import.onnx.loading import compiled
+from burn_import.onnx.stored.decoding import decode
+from burn_import.onnx.stored.encoding import VERSION
+from burn_import.onnx.stored.guard import guard
+from burn_import.onnx.stored.records import Weights, find_weights
+from burn_import.onnx.writer import Written, write
+
+LARGEST_FILE = 1 << 30  # bytes of a `.json`
+_DENSEST = 4  # elements that a byte of a record can hold
+
+
+def open_program(
+    program: str | os.PathLike[str] | Mapping[str, Any],
+    record: str | os.PathLike[str] | bytes | None = None,
+    device: Device | None = None,
+) -> Any:
+    """The model of a `.json` that `burn-import` wrote (or what is in it), with the weights of a record.
+
+    `record` is a path or the bytes of a file; without it the file beside the `.json` is taken, or what is embedded in
+    the source there. The model is what `load` gives: call it, or `run` it with arrays by name. `metadata` has names,
+    dtypes and shapes.
+    """
+    path = None if isinstance(program, Mapping) else Path(program)
+    described = read_description(path) if path is not None else dict(program)  # type: ignore[arg-type]
+    place = burn.default_device() if device is None else device
+    model = program_model(described)
+    weights = find_weights(record, path, described)
+    written = _written(model, described)
+    _check_size(model, weights)
+    guard(written.source)
+    ports = {name: described.get(name) for name in ("inputs", "outputs")}
+    try:
+        cls: Any = compiled(written, ports)
+        module = cls(place)
+    except (BurnError, AssertionError, TypeError, ValueError, ArithmeticError) as error:
+        raise OnnxError("open_program", [f"a layer of the program cannot be made: {_cause(error)}"]) from error
+    if written.weights:
+        try:
+            module = module.load_record(weights.load(_is_wide(model), place))
+        except BurnError as error:
+            raise OnnxError("open_program", [f"the record does not fit the program: {error}"]) from error
+    object.__setattr__(module, "_place", place)
+    return module
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """What a `.json` of the importer holds, checked for being one and for its version."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            raise OnnxError("open_program", [f"{path}: {size:,} bytes are more than a program takes"])
+        found = json.loads(path.read_bytes(), object_pairs_hook=_unique, parse_constant=_refuse)
+    except OSError as error:
+        raise OnnxError("open_program", [f"{path}: {error.strerror or error}"]) from None
+    except RecursionError:
+        raise OnnxError("open_program", [f"{path}: it is nested too deep"]) from None
+    except (ValueError, UnicodeDecodeError) as error:
+        if isinstance(error, OnnxError):
+            raise
+        raise OnnxError("open_program", [f"{path}: it is no JSON file: {ascii(str(error))[:120]}"]) from None
+    if not isinstance(found, dict) or found.get("format") != "burn-import":
+        raise OnnxError("open_program", [f"{path}: no file of burn-import"])
+    return found
+
+
+def program_model(described: Mapping[str, Any]) -> Model:
+    """The verified graph of a description."""
+    again = versions.command(described)
+    versions.check("open_program", described)
+    program = described.get("program")
+    if not isinstance(program, Mapping):
+        raise OnnxError("open_program", [f"there is no program in it; write it with: {again}"])
+    if program.get("version") != VERSION:
+        found = ascii(program.get("version"))[:20]
+        raise OnnxError("open_program", [f"the program has version {found}, and {VERSION} is read; run: {again}"])
+    faults = [f"unknown key {ascii(key)[:40]}" for key in program if key not in ("version", "graph", "parameters")]
+    try:
+        model = decode(program.get("graph"), _in_record)
+    except OnnxError as error:
+        raise OnnxError("open_program", [*faults, *error.faults]) from None
+    except RecursionError:
+        raise OnnxError("open_program", [*faults, "the program is nested too deep"]) from None
+    if faults:
+        raise OnnxError("open_program", faults)
+    model.source = _text(described, "source") or None
+    model.producer_name, model.producer_version = _text(described, "producer"), _text(described, "producer_version")
+    return model
+
+
+def _written(model: Model, described: Mapping[str, Any]) -> Written:
+    """The source of the model; one that the writer cannot write was not written by it."""
+    again = versions.command(described)
+    try:
+        written = write(model, None, versions.opset(described))
+    except OnnxError as error:
+        raise OnnxError("open_program", error.faults) from None
+    except Exception as error:  # rows may stumble over graphs that no importer makes
+        raise OnnxError("open_program", [f"the graph cannot be written ({_cause(error)}); run: {again}"]) from error
+    stated = described["program"].get("parameters")
+    if stated != list(written.weights):
+        reason = "the program names other parameters than this version of the importer"
+        raise OnnxError("open_program", [f"{reason}; run: {again}"])
+    return written
+
+
+def _in_record(name: str, dtype: ElementType, shape: tuple[int, ...]) -> Constant:
+    """A constant whose elements only the record has: the source must not depend on them."""
+
+    def load() -> Any:
+        raise OnnxError("open_program", [f"constant {ascii(name)[:60]}: its elements are needed and not there"])
+
+    return Constant(dtype, shape, load)
+
+
+def _check_size(model: Model, weights: Weights) -> None:
+    """No memory is asked for that the record could not fill."""
+    total = sum(math.prod(value.constant.shape) for graph in model.graphs() for value in graph.constants
+                if value.constant is not None and value.constant._array is None)  # fmt: skip
+    if total > weights.capacity * _DENSEST:
+        raise OnnxError("open_program", [f"{weights.name} is too small for the {total:,} elements of the program"])
+
+
+def _is_wide(model: Model) -> bool:
+    return any(
+        value.constant is not None and value.constant.dtype is ElementType.f64
+        for graph in model.graphs()
+        for value in graph.constants
+    )
+
+
+def _text(described: Mapping[str, Any], name: str) -> str:
+    found = described.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _cause(error: Exception) -> str:
+    return f"{type(error).__name__}: {ascii(str(error))[1:-1][:160]}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return made
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+__all__ = ["open_program", "program_model", "read_description"]

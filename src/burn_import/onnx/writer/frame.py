@@ -1,0 +1,104 @@
+"""One function while it is written: its names, its lines, and the expressions of its values.
+
+A line keeps its comment apart, so that two functions can be compared by what they do, and so that a comment that does
+not fit is the first thing to go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from burn_import.onnx.ir.dim import Dim
+from burn_import.onnx.ir.graph import Graph, Node, Value
+from burn_import.onnx.ir.types import ElementType, TensorType
+from burn_import.onnx.writer.expression import Expression, Form
+from burn_import.onnx.writer.fields import Fields
+from burn_import.onnx.writer.layout import WIDTH, lay_out_statement
+from burn_import.onnx.writer.names import RESERVED, Names
+
+if TYPE_CHECKING:
+    from burn_import.onnx.writer.classes import Classes
+
+INDENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of source, and what a comment says about it."""
+
+    code: str
+    comment: str = ""
+
+    def text(self) -> str:
+        """Both, or the code alone where both are too long."""
+        if not self.comment or len(self.code) + len(self.comment) + 4 > WIDTH:
+            return self.code
+        return f"{self.code}  # {self.comment}"
+
+
+class Frame:
+    """The state of one function. `lines` is its body, `faults` what could not be written and why."""
+
+    def __init__(self, graph: Graph, fields: Fields, classes: Classes) -> None:
+        self.graph = graph
+        self.fields = fields
+        self.classes = classes
+        self.names = Names()
+        self.lines: list[Line] = []
+        self.indent = 2 * INDENT
+        self.faults: list[tuple[Node, str]] = []
+        self.imports: dict[str, set[str]] = {}  # names by the module they come from
+        self.values: dict[Value, Expression] = {}
+        self.sizes: dict[str, tuple[Expression, int]] = {}  # where a named size can be read
+        self.parameters: list[tuple[Value, str]] = []
+        self.current: Node | None = None  # what is being written
+        self.layers: dict[Node, str] = {}  # the fields of nodes that are layers
+
+    def bind(self, value: Value, expression: Expression) -> None:
+        """Remember the expression of a value, and the sizes that can be read from it."""
+        self.values[value] = expression
+        shape = value.tensor.shape
+        if shape is not None and expression.simple and expression.form is Form.tensor:
+            for axis, size in enumerate(shape):
+                if isinstance(size, Dim) and size.name is not None:
+                    self.sizes.setdefault(size.name, (expression, axis))
+
+    def statement(self, text: str, comment: str = "") -> None:
+        lines = lay_out_statement(text, self.indent)
+        self.lines += [Line(line) for line in lines[:-1]]
+        self.lines.append(Line(lines[-1], comment if len(lines) == 1 else ""))
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """What is written inside stands below `header`; sizes that it learns are forgotten behind it."""
+        self.statement(header)
+        self.indent += INDENT
+        before = len(self.lines)
+        sizes = dict(self.sizes)
+        yield
+        if len(self.lines) == before:
+            self.statement("pass")
+        self.indent -= INDENT
+        names = {name for _, name in self.parameters}
+        self.sizes = {symbol: at for symbol, at in self.sizes.items() if symbol in sizes or at[0].text in names}
+
+    def function(self, module: str, name: str) -> Expression:
+        return self.imported("burn.tensor", module).attribute(name)
+
+    def imported(self, module: str, name: str) -> Expression:
+        assert name in RESERVED, f"{name} must be in names.RESERVED"
+        self.imports.setdefault(module, set()).add(name)
+        return Expression.name(name)
+
+
+def is_text(value: Value) -> bool:
+    """Whether a value is a tensor of strings, which is an array of NumPy's here."""
+    return value.tensor.dtype is ElementType.string
+
+
+def form_of(value: Value) -> Form:
+    """How an argument of this type arrives."""
+    return Form.tensor if isinstance(value.type, TensorType) and not is_text(value) else Form.other
