@@ -1,0 +1,1 @@
+"""An exported network learns a new task."""

@@ -1,0 +1,1 @@
+"""Models of the ONNX model zoo through the whole way: onnxruntime, burn-import, furnace."""

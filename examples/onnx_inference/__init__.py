@@ -1,0 +1,1 @@
+"""A digit, recognised by an ONNX model."""
