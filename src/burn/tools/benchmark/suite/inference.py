@@ -66,15 +66,15 @@ def inference(name: str, network: str, shape: tuple[int, ...], targets: tuple[Ta
         "torch-compile": lambda setting: _torch(network, shape, compile=True),
         "jax": lambda setting: _jax(network, shape),
         "tinygrad": lambda setting: _tinygrad(network, shape),
-        "onnxruntime": lambda setting: _onnxruntime(setting, network, shape),
+        "onnxruntime": lambda setting: onnxruntime_work(setting, network, shape),
     }
     if len(shape) == 4:
         builders["torch-channels-last"] = lambda setting: _torch(network, shape, channels_last=True)
     if network == "tiny_mlp":
-        builders["numpy"] = lambda setting: _numpy(network, shape, np.float32)
+        builders["numpy"] = lambda setting: numpy_work(network, shape, np.float32)
 
     def reference(setting: Setting) -> list[Array]:
-        work = _numpy(network, shape, np.float64)
+        work = numpy_work(network, shape, np.float64)
         assert work.result is not None
         return list(work.result())
 
@@ -93,7 +93,8 @@ def _work(run: Callable[[], Array]) -> Work:
     return Work(run, lambda: [run()])
 
 
-def _numpy(name: str, shape: tuple[int, ...], dtype: Any) -> Work:
+def numpy_work(name: str, shape: tuple[int, ...], dtype: Any) -> Work:
+    """A network in NumPy: the reference of the others, in f64."""
     f, network, x = NumpyFunctions(dtype), NETWORKS[name], values(shape)
     given = drawn_weights(f, network, x).values
     wide = x.astype(dtype)
@@ -150,10 +151,17 @@ def _tinygrad(name: str, shape: tuple[int, ...]) -> Work:
     return _work(lambda: call(tinygrad.Tensor(x).realize()).numpy())
 
 
-def _onnxruntime(setting: Setting, name: str, shape: tuple[int, ...]) -> Work:
+def exported_file(setting: Setting, name: str, shape: tuple[int, ...]) -> Path:
+    """The ONNX file of a network, exported on first use."""
     path = setting.folder / f"{name}-{shape[0]}.onnx"
     if not path.exists():
         export(name, shape, path)
+    return path
+
+
+def onnxruntime_work(setting: Setting, name: str, shape: tuple[int, ...]) -> Work:
+    """The file of a network in onnxruntime."""
+    path = exported_file(setting, name, shape)
     runtime: Any = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = setting.threads, 1

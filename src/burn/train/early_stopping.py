@@ -1,0 +1,88 @@
+"""Early stopping: when a metric has not improved for some epochs, the training ends.
+
+MetricEarlyStoppingStrategy(
+    "Loss", Aggregate.Mean, Direction.Lowest, Split.Valid, StoppingCondition.NoImprovementSince(3)
+)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from burn.errors import ArgumentError
+from burn.train.store import Aggregate, Direction, EventStore, Split
+
+
+class StoppingCondition:
+    """When to stop. The variant is `NoImprovementSince(n_epochs)`."""
+
+    NoImprovementSince: ClassVar[type[NoImprovementSince]]
+
+
+class NoImprovementSince(StoppingCondition):
+    """Stop when the best epoch lies `n_epochs` back."""
+
+    def __init__(self, n_epochs: int) -> None:
+        if not isinstance(n_epochs, int) or isinstance(n_epochs, bool) or n_epochs < 1:
+            raise ArgumentError(f"NoImprovementSince: n_epochs is 1 or more, got {n_epochs!r}")
+        self.n_epochs = n_epochs
+
+    def __repr__(self) -> str:
+        return f"StoppingCondition.NoImprovementSince({self.n_epochs})"
+
+
+StoppingCondition.NoImprovementSince = NoImprovementSince
+
+
+class EarlyStoppingStrategy(ABC):
+    """Decides after each epoch whether the training ends."""
+
+    @abstractmethod
+    def should_stop(self, epoch: int, store: EventStore) -> str | None:
+        """The reason to stop, or None."""
+
+    def metric_name(self) -> tuple[str, Split] | None:
+        """The metric that it follows, so that a name nobody registered is found before the training."""
+        return None
+
+
+class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
+    """Follows one metric. Only strict improvements count; in the first `warmup_epochs` it never stops."""
+
+    def __init__(
+        self,
+        metric: Any,
+        aggregate: Aggregate,
+        direction: Direction,
+        split: Split,
+        condition: NoImprovementSince,
+        warmup_epochs: int = 0,
+    ) -> None:
+        self.metric: str = metric if isinstance(metric, str) else metric.name()
+        self.aggregate, self.direction, self.split = aggregate, direction, split
+        self.condition, self.warmup_epochs = condition, warmup_epochs
+
+    def with_warmup_epochs(self, epochs: int) -> MetricEarlyStoppingStrategy:
+        """The same, which never stops in the first `epochs`."""
+        return MetricEarlyStoppingStrategy(
+            self.metric, self.aggregate, self.direction, self.split, self.condition, epochs
+        )
+
+    def metric_name(self) -> tuple[str, Split]:
+        """The metric that it follows."""
+        return self.metric, self.split
+
+    def should_stop(self, epoch: int, store: EventStore) -> str | None:
+        """The reason to stop: the best epoch is too long ago. Without a value it does not stop."""
+        best = store.find_epoch(self.metric, self.aggregate, self.direction, self.split)
+        if best is None or epoch <= self.warmup_epochs or epoch - best < self.condition.n_epochs:
+            return None
+        value = store.find_metric(self.metric, best, self.aggregate, self.split)
+        return (
+            f"{self.metric} ({self.split.value}) has not improved since epoch {best}, where it was {value:.6g}; "
+            f"{epoch - best} epochs without improvement end the training"
+        )
+
+    def __repr__(self) -> str:
+        return f"MetricEarlyStoppingStrategy({self.metric!r}, {self.direction}, {self.split}, {self.condition!r})"

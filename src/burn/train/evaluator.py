@@ -1,0 +1,126 @@
+"""The evaluator: metrics of a trained model on data that it was not trained with.
+
+evaluator = EvaluatorBuilder("artifacts").metrics([AccuracyMetric()]).build(model)
+evaluator.eval("night", loader)            # {"Accuracy": 97.1}, logged in artifacts/test/night
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from burn.device import Device
+from burn.errors import raise_faults
+from burn.train.loading import make_feed
+from burn.train.logger import FileMetricLogger, MetricLogger
+from burn.train.logger.file import log_name
+from burn.train.metric.protocol import Metric, Numeric
+from burn.train.processor import BatchEvent, EndEvent, EventProcessor, LogEvent, Registered, StartEvent
+from burn.train.renderer.protocol import MetricsRenderer, TrainingPlan
+from burn.train.settings import unwritable
+from burn.train.step import missing_steps
+from burn.train.store import EventStore, Split
+from burn.train.strategy.captured import captured
+from burn.train.strategy.single import validate
+
+EVENTS = 64
+
+
+class EvaluatorBuilder:
+    """Makes an evaluator. Each option gives the builder itself back."""
+
+    def __init__(self, directory: Any) -> None:
+        self._directory = Path(directory)
+        self._metrics: list[tuple[Metric[Any], bool]] = []
+        self._renderer: MetricsRenderer | None = None
+        self._device: Device | None = None
+        self._capture = True
+
+    def metrics(self, metrics: Sequence[Metric[Any]]) -> Self:
+        """Follow numeric metrics."""
+        self._metrics += [(each, isinstance(each, Numeric)) for each in metrics]
+        return self
+
+    def metrics_text(self, metrics: Sequence[Metric[Any]]) -> Self:
+        """Follow metrics as text."""
+        self._metrics += [(each, False) for each in metrics]
+        return self
+
+    def metrics_device(self, device: Device) -> Self:
+        """Where metrics are computed."""
+        self._device = device
+        return self
+
+    def renderer(self, renderer: MetricsRenderer) -> Self:
+        """How it is shown; not at all without this."""
+        self._renderer = renderer
+        return self
+
+    def compile(self, capture: bool = True) -> Self:
+        """Whether the step is captured; it is without this."""
+        self._capture = capture
+        return self
+
+    def build(self, model: Any) -> Evaluator:
+        """The evaluator of a model."""
+        faults = missing_steps(model, train=False)
+        names = [metric.name() for metric, _ in self._metrics]
+        faults += [f"two metrics have the name {name!r}" for name in dict.fromkeys(names) if names.count(name) > 1]
+        fault = unwritable(self._directory)
+        raise_faults("evaluator", [*faults, fault] if fault else faults)
+        return Evaluator(self._directory, model.valid(), self._metrics, self._renderer, self._device, self._capture)
+
+
+class Evaluator:
+    """Evaluates a model in inference mode."""
+
+    def __init__(
+        self,
+        directory: Path,
+        model: Any,
+        metrics: list[tuple[Metric[Any], bool]],
+        renderer: MetricsRenderer | None,
+        metrics_device: Device | None,
+        capture: bool,
+    ) -> None:
+        self.directory, self.model, self.metrics = directory, model, metrics
+        self.renderer, self.metrics_device = renderer, metrics_device
+        self.notices: list[str] = []
+        self._valid = captured(validate, "evaluation step", capture, self.notices.append)
+
+    def eval(self, name: str, loader: Any) -> dict[str, float]:
+        """Evaluate on the batches of a loader; gives the numeric metrics, and logs them in `<dir>/test/<name>`."""
+        from burn.train.renderer.silent import NoRenderer
+
+        device = self.model.devices()[0]
+        feed = make_feed(loader, [device])
+        renderer = self.renderer or NoRenderer()
+        store = EventStore()
+        folder = self.directory / Split.Test.value / log_name(name).removesuffix(".log")
+        loggers: dict[Split, list[MetricLogger]] = {Split.Test: [FileMetricLogger(folder)]}
+        names = tuple(metric.name() for metric, _ in self.metrics)
+        renderer.on_train_start(TrainingPlan(1, 1, 0, feed.items(), (), names))
+        processor = EventProcessor({Split.Test: Registered(self.metrics)}, store, loggers, [], renderer,
+                                   self.metrics_device)  # fmt: skip
+        try:
+            pending: list[Any] = [StartEvent(Split.Test, 1)]
+            for iteration, turn in enumerate(feed.turns(), 1):
+                item = self._valid(self.model, turn.batches[0])
+                if len(pending) >= EVENTS:
+                    processor.submit(pending)
+                    pending = []
+                pending.append(BatchEvent(Split.Test, [item], turn.progress, 1, 1, iteration, iteration, None))
+            device.sync()
+            processor.submit([*pending, *map(LogEvent, self.notices), EndEvent(Split.Test, 1, 0)])
+            self.notices.clear()
+            processor.wait()
+        finally:
+            processor.close()
+            renderer.on_train_end()
+        found = {each: store.mean(each, 1, Split.Test) for each in store.names(Split.Test)}
+        return {each: value for each, value in found.items() if value is not None}
+
+    def eval_all(self, loaders: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        """`eval` with several loaders by name."""
+        return {name: self.eval(name, loader) for name, loader in loaders.items()}

@@ -1,0 +1,172 @@
+"""The learner: a model, an optimizer, a schedule, and everything that `LearnerBuilder` was told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from burn.device import Device
+from burn.errors import ArgumentError
+from burn.grad_clipping import GradientClippingConfig
+from burn.record import HalfPrecisionSettings
+from burn.train.checkpoint import (
+    Checkpointer,
+    CheckpointError,
+    CheckpointingStrategy,
+    KeepLastNCheckpoints,
+    default_strategy,
+)
+from burn.train.interrupter import Interrupter
+from burn.train.settings import LearnerSettings
+from burn.train.store import EventStore, Split
+from burn.train.strategy import MixedPrecision, MultiDevice, SingleDevice, TrainingStrategy, WeightAverage
+from burn.train.training import Position, Training
+
+
+class Learner:
+    """Trains a model with `fit`."""
+
+    def __init__(self, settings: LearnerSettings, model: Any, optim: Any, scheduler: Any) -> None:
+        self.settings = settings
+        self.notices: list[str] = []
+        """What is to be said when the training begins."""
+        self.store = EventStore()
+        self.devices = self._devices(model)
+        device = self.devices[0].autodiff()
+        # A copy: steps write to the state cells of the tree they are given, and the caller's stays as it is.
+        self.model = model.clone() if model.devices() == [device] else model.to_device(device)
+        self.optim = self._clipped(optim)
+        self.scheduler = scheduler
+        self.checkpointer: Checkpointer | None = None
+        self.checkpointing: CheckpointingStrategy | None = None
+        self.position = Position()
+        self._average: Any = None
+        if settings.recorder is not None and settings.dev_batches is None:
+            self.checkpointer = Checkpointer(settings.directory / "checkpoint", settings.recorder, self.notices.append)
+            self.checkpointing = self._checkpointing_strategy()
+            if settings.resume is not None:
+                self._resume(settings.resume)
+
+    # What was not said
+
+    def _devices(self, model: Any) -> list[Device]:
+        given = self.settings.devices or model.devices()[:1]
+        if not given:
+            raise ArgumentError("learner: the model has no tensors; say where to train with devices([...])")
+        return [_without_autodiff(each) for each in given]
+
+    def _clipped(self, optim: Any) -> Any:
+        clipping = self.settings.clipping
+        if clipping is None:
+            return optim
+        if isinstance(clipping, int | float):
+            clipping = GradientClippingConfig.GlobalNorm(float(clipping))
+        return optim.with_grad_clipping(clipping)
+
+    def _checkpointing_strategy(self) -> CheckpointingStrategy:
+        settings = self.settings
+        if settings.recorder is not None and settings.recorder.precision == HalfPrecisionSettings:
+            self.notices.append(
+                "checkpoints are written in half precision: a run that goes on from one differs a little from a run "
+                "without interruption; DefaultRecorder() keeps every bit"
+            )
+        if settings.checkpointing is not None:
+            return settings.checkpointing
+        if any(numeric and metric.name() == "Loss" for metric, numeric in settings.metrics[Split.Valid]):
+            return default_strategy()
+        self.notices.append(
+            "no numeric validation metric is named Loss, so the best epoch is unknown: the last 2 checkpoints are kept"
+        )
+        return KeepLastNCheckpoints(2)
+
+    def _strategy(self, notice: Any) -> TrainingStrategy:
+        settings, first = self.settings, self.devices[0]
+        made: TrainingStrategy
+        if settings.make_strategy is not None:
+            made = settings.make_strategy(self.model, self.optim, self.devices)
+        elif settings.precision is not None:
+            made = MixedPrecision(self.model, self.optim, first, settings.precision, settings.capture, notice)
+        elif len(self.devices) > 1:
+            made = MultiDevice(
+                self.model,
+                self.optim,
+                self.devices,
+                settings.reduction,
+                settings.accumulation,
+                settings.capture,
+                not settings.deterministic,
+                notice,
+            )
+        else:
+            made = SingleDevice(self.model, self.optim, first, settings.accumulation, settings.capture, notice)
+        if settings.ema is not None:
+            average = WeightAverage(made, settings.ema, settings.capture, notice)
+            if self._average is not None:
+                average.load_average(self._average)
+            return average
+        return made
+
+    # Going on
+
+    def _resume(self, wanted: int | str) -> None:
+        checkpointer = self.checkpointer
+        assert checkpointer is not None
+        if wanted == "last":
+            epoch = checkpointer.last()
+            if epoch is None:
+                self.notices.append(f"there is no checkpoint in {checkpointer.folder.path}: the training begins")
+                return
+        else:
+            epoch = int(wanted)
+            fault = checkpointer.check(epoch)
+            if fault is not None:
+                raise CheckpointError(fault)
+        device = self.model.devices()[0]
+        self.model = self.model.load_record(checkpointer.load("model", epoch, device))
+        self.optim.load_record(checkpointer.load("optim", epoch, device))
+        self.scheduler.load_record(checkpointer.load("scheduler", epoch))
+        if self.settings.ema is not None:
+            if checkpointer.has("ema", epoch):
+                self._average = self.model.load_record(checkpointer.load("ema", epoch, device))
+            else:
+                self.notices.append(f"checkpoint {epoch} has no average of the weights: it begins anew")
+        state = checkpointer.folder.read_state(epoch)
+        if state is None:
+            self.notices.append(
+                f"checkpoint {epoch} has no state-{epoch}.json: random generators, the order of the data and the "
+                "metrics so far are not those of the earlier run"
+            )
+            self.position = Position(epoch)
+            return
+        self.position = Position(epoch, state.get("iteration", 0), state.get("step", 0), state)
+        self.store.load_state(state.get("metrics", {}))
+        if self.checkpointing is not None:
+            self.checkpointing.replay(epoch if not self.position.iteration else epoch - 1, self.store)
+        cut = f", iteration {self.position.iteration}" if self.position.iteration else ""
+        self.notices.append(f"the training goes on after epoch {epoch}{cut}")
+
+    # Training
+
+    def interrupter(self) -> Interrupter:
+        """The handle that stops the training from elsewhere."""
+        return self.settings.interrupter
+
+    @property
+    def directory(self) -> Path:
+        """Where everything is kept."""
+        return self.settings.directory
+
+    def fit(self, train_loader: Any, valid_loader: Any = None) -> Any:
+        """Train, and give the trained model. Without a validation loader nothing is validated.
+
+        A loader is one of `DataLoaderBuilder`, or anything that can be iterated over once an epoch. Ctrl-C ends the
+        training after the batch that runs: the checkpoint is written and the model returned. A second one aborts.
+        """
+        training = Training(self, train_loader, valid_loader)
+        return training.run()
+
+
+def _without_autodiff(device: Device) -> Device:
+    while device.is_autodiff:
+        device = device.inner()
+    return device

@@ -1,0 +1,80 @@
+"""Metric logs in files, one line for each batch: `<folder>/epoch-3/Loss.log`.
+
+Lines are gathered and written when an epoch ends, or when `flush` is called. An epoch that is run again begins with
+empty files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from burn.train.logger.protocol import MetricLogger
+from burn.train.metric.protocol import MetricEntry
+from burn.train.metric.state import NumericEntry
+
+
+def log_name(metric: str) -> str:
+    """The name of a metric's file: spaces become `_`, and no name leads elsewhere."""
+    return metric.replace(" ", "_").replace("/", "_").replace("\\", "_").lstrip(".") + ".log"
+
+
+class FileMetricLogger(MetricLogger):
+    """Writes the metrics of one split below a folder."""
+
+    def __init__(self, folder: Any) -> None:
+        self.folder = Path(folder)
+        self.epoch = 1
+        self._lines: dict[str, list[str]] = {}
+        self._begun: set[str] = set()
+
+    def _epoch_folder(self, epoch: int) -> Path:
+        return self.folder / f"epoch-{epoch}"
+
+    def start_epoch(self, epoch: int, append: bool = False) -> None:
+        """Begin the files of an epoch anew, unless it goes on."""
+        self.flush()
+        self.epoch = epoch
+        folder = self._epoch_folder(epoch)
+        self._begun = {each.name for each in folder.glob("*.log")} if append else set()
+        if not append:
+            for each in folder.glob("*.log"):
+                each.unlink()
+
+    def log(self, entry: MetricEntry) -> None:
+        """Keep a line until the next flush."""
+        lines = self._lines.get(entry.name)
+        if lines is None:
+            lines = self._lines[entry.name] = []
+        lines.append(entry.serialize)
+
+    def end_epoch(self, epoch: int) -> None:
+        """Write everything."""
+        self.flush()
+
+    def flush(self) -> None:
+        """Write the lines gathered so far."""
+        if not any(self._lines.values()):
+            return
+        folder = self._epoch_folder(self.epoch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, lines in self._lines.items():
+            if lines:
+                file = log_name(name)
+                with (folder / file).open("a" if file in self._begun else "w", encoding="utf-8") as target:
+                    target.write("\n".join(lines) + "\n")
+                self._begun.add(file)
+                lines.clear()
+
+    def read_numeric(self, name: str, epoch: int) -> list[NumericEntry]:
+        """The numbers in a file."""
+        if epoch == self.epoch:
+            self.flush()
+        try:
+            text = (self._epoch_folder(epoch) / log_name(name)).read_text("utf-8")
+        except FileNotFoundError:
+            return []
+        return [NumericEntry.deserialize(line) for line in text.splitlines() if line]
+
+    def __repr__(self) -> str:
+        return f"FileMetricLogger({str(self.folder)!r})"

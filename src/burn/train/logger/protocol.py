@@ -1,0 +1,52 @@
+"""What loggers are.
+
+A `MetricLogger` keeps the entries of one split: line by line, as metrics serialise them. A `RunLogger` gets numbers
+of both splits with their step, as tables and dashboards of other tools want them. Both are called by the event thread.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from burn.train.metric.protocol import MetricEntry
+from burn.train.metric.state import NumericEntry
+from burn.train.store import Split
+
+
+class MetricLogger(ABC):
+    """Keeps the entries of the metrics of one split."""
+
+    @abstractmethod
+    def log(self, entry: MetricEntry) -> None:
+        """Keep an entry of the epoch that runs."""
+
+    def start_epoch(self, epoch: int, append: bool = False) -> None:  # noqa: B027
+        """An epoch begins; with `append` it goes on after an interruption."""
+
+    def end_epoch(self, epoch: int) -> None:  # noqa: B027
+        """An epoch is over."""
+
+    def flush(self) -> None:  # noqa: B027
+        """Put what was kept where it belongs."""
+
+    def read_numeric(self, name: str, epoch: int) -> list[NumericEntry]:
+        """The numbers of a metric in an epoch."""
+        return []
+
+
+class RunLogger(ABC):
+    """Gets numbers with their split and step. `step` counts the training's iterations from 1."""
+
+    @abstractmethod
+    def log_batch(self, split: Split, epoch: int, step: int, values: Mapping[str, float]) -> None:
+        """The metrics of one batch."""
+
+    def log_epoch(self, split: Split, epoch: int, step: int, values: Mapping[str, float]) -> None:  # noqa: B027
+        """The metrics of a whole epoch."""
+
+    def flush(self) -> None:  # noqa: B027
+        """Put what was logged where it belongs."""
+
+    def close(self) -> None:  # noqa: B027
+        """The training is over."""

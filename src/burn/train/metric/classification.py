@@ -1,0 +1,216 @@
+"""Precision, recall and their relatives: what counts as a prediction, and how classes are brought together.
+
+A *decision rule* makes predictions of scores: those above a threshold, or the k highest. True and false positives and
+negatives are counted for each class over the whole epoch, so the last value of an epoch is that of all its items at
+once. `Micro` adds the counts of all classes first, `Macro` takes the mean of the classes' values.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+import numpy as np
+
+from burn.errors import ArgumentError, ShapeError
+from burn.train.metric.host import Array, Values, host, sigmoid
+from burn.train.metric.numeric import StateMetric
+from burn.train.metric.protocol import MetricEntry, MetricMetadata
+
+
+class ClassReduction(Enum):
+    """How the values of several classes become one."""
+
+    Micro = "Micro"
+    """Every decision weighs the same: counts are added before the ratio is taken."""
+    Macro = "Macro"
+    """Every class weighs the same: the mean of the classes' values."""
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """What counts as a prediction: `DecisionRule.Threshold(0.5)` or `DecisionRule.TopK(1)`."""
+
+    kind: str
+    number: float
+
+    @staticmethod
+    def Threshold(threshold: float) -> DecisionRule:
+        """Each score above the threshold."""
+        return DecisionRule("Threshold", threshold)
+
+    @staticmethod
+    def TopK(k: int) -> DecisionRule:
+        """The k highest scores of an item."""
+        if k < 1:
+            raise ArgumentError(f"TopK: k = {k}, the number of classes that are predicted, is at least 1")
+        return DecisionRule("TopK", k)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.number})"
+
+
+@dataclass(frozen=True)
+class ConfusionStatsInput:
+    """Scores (items, classes), and targets: a table (items, classes) of what is true, or classes (items,)."""
+
+    predictions: Values
+    targets: Values
+
+
+class ConfusionStats:
+    """True positives, false positives and false negatives of each class; adds up."""
+
+    __slots__ = ("true_positive", "false_positive", "false_negative", "items")
+
+    def __init__(self, true_positive: Array, predicted: Array, actual: Array, items: int) -> None:
+        self.true_positive = true_positive
+        self.false_positive = predicted - true_positive
+        self.false_negative = actual - true_positive
+        self.items = items
+
+    @property
+    def true_negative(self) -> Array:
+        """The decisions that are neither."""
+        rest: Array = self.items - self.true_positive - self.false_positive - self.false_negative
+        return rest
+
+    def __iadd__(self, other: ConfusionStats) -> ConfusionStats:
+        self.true_positive = self.true_positive + other.true_positive
+        self.false_positive = self.false_positive + other.false_positive
+        self.false_negative = self.false_negative + other.false_negative
+        self.items += other.items
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"ConfusionStats(tp={self.true_positive.tolist()}, fp={self.false_positive.tolist()}, "
+            f"fn={self.false_negative.tolist()}, tn={self.true_negative.tolist()})"
+        )
+
+    @staticmethod
+    def of(name: str, item: ConfusionStatsInput, rule: DecisionRule, sigmoid_first: bool = False) -> ConfusionStats:
+        """The counts of a batch."""
+        scores, targets = host(item.predictions), host(item.targets)
+        if scores.ndim == 1:
+            scores = scores[:, None]
+        if scores.ndim > 2:
+            table = targets.shape == scores.shape
+            scores = scores.reshape(-1, scores.shape[-1])
+            targets = targets.reshape(scores.shape) if table else targets.reshape(-1)
+        classes = scores.shape[1]
+        if targets.shape not in (scores.shape, scores.shape[:1]):
+            raise ShapeError(
+                f"{name}: targets of shape {targets.shape} do not fit predictions of shape {scores.shape}; "
+                "give a table of the same shape, or one class for each item"
+            )
+        if rule.kind == "TopK":
+            return _of_highest(name, scores, targets, int(rule.number))
+        if targets.ndim == 1:
+            if classes > 1:
+                targets = targets[:, None] == np.arange(classes)
+            else:
+                targets = targets[:, None]
+        predicted = (sigmoid(scores) if sigmoid_first else scores) > rule.number
+        return _of_tables(predicted, targets.astype(bool))
+
+
+def _of_tables(predicted: Array, actual: Array) -> ConfusionStats:
+    return ConfusionStats((predicted & actual).sum(0), predicted.sum(0), actual.sum(0), len(actual))
+
+
+def _of_highest(name: str, scores: Array, targets: Array, k: int) -> ConfusionStats:
+    classes = scores.shape[1]
+    if k >= classes:
+        raise ArgumentError(
+            f"{name}: the {k} highest of {classes} classes are all of them; take a smaller k"
+            + ("; for one column of scores use .binary(threshold)" if classes == 1 else "")
+        )
+    if k > 1:
+        highest = np.zeros(scores.shape, bool)
+        # A stable order, so that of equal scores the first class counts, as with k = 1.
+        np.put_along_axis(highest, np.argsort(-scores, axis=1, kind="stable")[:, :k], True, 1)
+        actual = targets.astype(bool) if targets.ndim == 2 else targets[:, None] == np.arange(classes)
+        return _of_tables(highest, actual)
+    if targets.ndim == 2:
+        highest = np.zeros(scores.shape, bool)
+        np.put_along_axis(highest, scores.argmax(1)[:, None], True, 1)
+        return _of_tables(highest, targets.astype(bool))
+    found = scores.argmax(1)
+    return ConfusionStats(
+        np.bincount(found[found == targets], minlength=classes),
+        np.bincount(found, minlength=classes),
+        np.bincount(targets, minlength=classes)[:classes],
+        len(found),
+    )
+
+
+def ratio(numerator: Array, denominator: Array) -> Array:
+    """Elementwise, and 0 where both are 0."""
+    result: Array = np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
+    return result
+
+
+class ConfusionStatsMetric(StateMetric[ConfusionStatsInput]):
+    """A ratio of counts. A class with nothing to divide by has 0; one that never occurs is left out of the mean.
+
+    (Labels of a multi-label task always count, as in scikit-learn.)
+    """
+
+    input_type: ClassVar[type | None] = ConfusionStatsInput
+    unit = "%"
+
+    def __init__(
+        self, title: str, rule: DecisionRule, reduction: ClassReduction, labels: bool, sigmoid: bool = False
+    ) -> None:
+        reduction = ClassReduction(reduction)
+        super().__init__(f"{title} @ {rule} [{reduction.name}]")
+        self.rule = rule
+        self.reduction = reduction
+        self.labels = labels
+        self.sigmoid = sigmoid
+        self.stats: ConfusionStats | None = None
+        """The counts of the epoch so far."""
+
+    def update(self, item: ConfusionStatsInput, metadata: MetricMetadata) -> MetricEntry:
+        """Take in a batch."""
+        batch = ConfusionStats.of(self._name, item, self.rule, self.sigmoid)
+        if len(batch.true_positive) > 1 and self.rule.kind == "Threshold" and not self.labels:
+            raise ShapeError(
+                f"{self._name}: binary takes one score for each item, got {len(batch.true_positive)} columns; "
+                f"use {type(self).__name__}.multiclass(...) for classes or .multilabel(...) for labels"
+            )
+        current = self._reduced(batch)
+        if self.stats is None:
+            self.stats = batch
+        else:
+            self.stats += batch
+        return self.totals(current, self._reduced(self.stats), batch.items)
+
+    def clear(self) -> None:
+        """Forget the epoch."""
+        super().clear()
+        self.stats = None
+
+    def per_class(self) -> Array:
+        """The values of the classes over the epoch so far, in percent."""
+        if self.stats is None:
+            return np.zeros(0)
+        stats = self.stats
+        return 100.0 * self.of_counts(stats.true_positive, stats.false_positive, stats.false_negative)
+
+    @abstractmethod
+    def of_counts(self, tp: Array, fp: Array, fn: Array) -> Array:
+        """The values of classes with these true positives, false positives and false negatives."""
+
+    def _reduced(self, stats: ConfusionStats) -> float:
+        tp, fp, fn = stats.true_positive, stats.false_positive, stats.false_negative
+        if self.reduction is ClassReduction.Micro or len(tp) == 1:
+            tp, fp, fn = (each.sum(keepdims=True) for each in (tp, fp, fn))
+            return 100.0 * float(self.of_counts(tp, fp, fn)[0])
+        values = self.of_counts(tp, fp, fn)
+        if not self.labels:
+            values = values[tp + fp + fn > 0]
+        return 100.0 * float(values.mean()) if len(values) else 0.0

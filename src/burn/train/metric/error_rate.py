@@ -1,0 +1,73 @@
+"""How many characters or words of a transcription are wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from burn.train.metric.numeric import StateMetric
+from burn.train.metric.protocol import MetricEntry, MetricMetadata
+from burn.train.metric.sequences import Texts, edit_distances, paired
+
+
+@dataclass(frozen=True)
+class CerInput:
+    """Transcriptions and references: token numbers (batch, length) that stand for characters, or strings."""
+
+    outputs: Texts
+    targets: Texts
+
+
+@dataclass(frozen=True)
+class WerInput:
+    """Transcriptions and references: token numbers (batch, length) that stand for words, or strings."""
+
+    outputs: Texts
+    targets: Texts
+
+
+class _ErrorRate(StateMetric[CerInput | WerInput]):
+    """Edits for each token of the references, in percent; over an epoch, all edits by all tokens."""
+
+    unit = "%"
+    higher_is_better = False
+    words: bool
+
+    def __init__(self, name: str, pad_token: int | None) -> None:
+        super().__init__(name)
+        self.pad_token = pad_token
+
+    def with_pad_token(self, index: int) -> Self:
+        """Sequences end where this token stands."""
+        self.pad_token = index
+        return self
+
+    def update(self, item: CerInput | WerInput, metadata: MetricMetadata) -> MetricEntry:
+        """Take in a batch."""
+        given, wanted = paired(self._name, item.outputs, item.targets, self.pad_token, self.words)
+        length = sum(map(len, wanted))
+        edits = int(edit_distances(given, wanted).sum())
+        if not length:
+            return self.mean(0.0 if not edits else math.inf, 0)
+        return self.mean(100.0 * edits / length, length)
+
+
+class CharErrorRate(_ErrorRate):
+    """The character error rate, in percent: the edit distance by the length of the reference. Can exceed 100."""
+
+    input_type: ClassVar[type | None] = CerInput
+    words = False
+
+    def __init__(self, pad_token: int | None = None) -> None:
+        super().__init__("CER", pad_token)
+
+
+class WordErrorRate(_ErrorRate):
+    """The word error rate, in percent: the edit distance in words by the length of the reference. Can exceed 100."""
+
+    input_type: ClassVar[type | None] = WerInput
+    words = True
+
+    def __init__(self, pad_token: int | None = None) -> None:
+        super().__init__("WER", pad_token)

@@ -1,0 +1,24 @@
+"""The learning rate of each step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from burn.train.metric.numeric import StateMetric
+from burn.train.metric.protocol import MetricEntry, MetricMetadata
+
+
+class LearningRateMetric(StateMetric[Any]):
+    """The learning rate, as the metadata of the step gives it. There is none in validation."""
+
+    higher_is_better = None
+
+    def __init__(self) -> None:
+        super().__init__("Learning Rate")
+
+    def update(self, item: Any, metadata: MetricMetadata) -> MetricEntry:
+        """Take in the rate of a step."""
+        if metadata.lr is None:
+            return self.mean(math.nan, 0)
+        return self.mean(float(metadata.lr), 1)

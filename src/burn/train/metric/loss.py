@@ -1,0 +1,34 @@
+"""The loss of each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from burn.train.metric.host import Values, host
+from burn.train.metric.numeric import StateMetric
+from burn.train.metric.protocol import MetricEntry, MetricMetadata
+
+
+@dataclass(frozen=True)
+class LossInput:
+    """The loss: a single value, or one for each item."""
+
+    tensor: Values
+
+
+class LossMetric(StateMetric[LossInput]):
+    """The mean of the losses. A loss that is already a mean weighs one, losses of single items weigh one each."""
+
+    input_type: ClassVar[type | None] = LossInput
+    higher_is_better = False
+
+    def __init__(self) -> None:
+        super().__init__("Loss")
+
+    def update(self, item: LossInput, metadata: MetricMetadata) -> MetricEntry:
+        """Take in the loss of a batch."""
+        losses = host(item.tensor)
+        if losses.size == 1:
+            return self.mean(float(losses.reshape(())), 1)
+        return self.mean(float(losses.mean(dtype="float64")), losses.size)

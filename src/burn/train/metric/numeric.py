@@ -1,0 +1,61 @@
+"""The common part of the metrics of this package that keep a `NumericMetricState`."""
+
+from __future__ import annotations
+
+from typing import Self, TypeVar
+
+from burn.train.metric.protocol import MetricAttributes, MetricEntry, NumericMetric
+from burn.train.metric.state import FormatOptions, NumericMetricState
+
+Input = TypeVar("Input")
+
+
+class StateMetric(NumericMetric[Input]):
+    """A numeric metric with a state; a subclass sets the name and says how its values are read and written."""
+
+    unit: str = ""
+    digits: int = 2
+    higher_is_better: bool | None = True
+
+    def __init__(self, name: str) -> None:
+        self.state = NumericMetricState()
+        self.with_name(name)
+
+    def with_name(self, name: str) -> Self:
+        """Under another name, such as for a second output of the same kind."""
+        self._name = name
+        self._options = FormatOptions(name).precision(self.digits)
+        if self.unit:
+            self._options.unit(self.unit)
+        return self
+
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    def clear(self) -> None:
+        """Forget the epoch."""
+        self.state.reset()
+
+    def value(self) -> float:
+        """The value of the last batch."""
+        return self.state.value()
+
+    def running_value(self) -> float:
+        """The value of the epoch so far."""
+        return self.state.running_value()
+
+    def attributes(self) -> MetricAttributes:
+        """The unit, and which way is better."""
+        return MetricAttributes(self.unit or None, self.higher_is_better)
+
+    def mean(self, value: float, count: int) -> MetricEntry:
+        """The entry of a batch whose value is a mean over `count` things."""
+        return self.state.update(value, count, self._options)
+
+    def totals(self, current: float, running: float, count: int) -> MetricEntry:
+        """The entry of a batch for metrics that add up more than a mean over the epoch."""
+        return self.state.show(current, running, count, self._options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"

@@ -1,0 +1,94 @@
+"""What a metric is: it takes what it needs of each step's output and gives an entry to show and to log.
+
+    class LossMetric(NumericMetric[LossInput]):
+        def name(self) -> str:
+            return "Loss"
+
+        def update(self, item: LossInput, metadata: MetricMetadata) -> MetricEntry: ...
+
+A metric names its input class (`input_type`); the step's output is adapted to it (see `adaptor.py`), so one output
+serves many metrics. Numeric metrics have a `value()` and are plotted, summarised and used by strategies.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
+
+from burn.train.progress import Progress
+
+Input = TypeVar("Input")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricMetadata:
+    """Where the training stands when a metric is updated. `lr` is None outside of training."""
+
+    progress: Progress
+    epoch: int = 1
+    epoch_total: int = 1
+    iteration: int = 0
+    lr: float | None = None
+
+    @staticmethod
+    def fake() -> MetricMetadata:
+        """One for tests of metrics."""
+        return MetricMetadata(Progress(1, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricEntry:
+    """What one update gives: a line to show, and the text for the log (`value,count` or `value`)."""
+
+    name: str
+    formatted: str
+    serialize: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAttributes:
+    """What a numeric metric's values mean: their unit, and whether more is better (None: neither)."""
+
+    unit: str | None = None
+    higher_is_better: bool | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Metric(ABC, Generic[Input]):
+    """Something followed over a training. Give each instance a name of its own, with its parameters in it."""
+
+    input_type: ClassVar[type | None] = None
+    """The class that the step's output is adapted to; None when the metric reads the system or the metadata only."""
+
+    @abstractmethod
+    def name(self) -> str:
+        """The name, unique among the metrics of a training."""
+
+    @abstractmethod
+    def update(self, item: Input, metadata: MetricMetadata) -> MetricEntry:
+        """Take one step's item in, and give the entry for it."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget what was taken in: an epoch begins."""
+
+    def attributes(self) -> MetricAttributes:
+        """What the values mean."""
+        return MetricAttributes()
+
+
+class Numeric(ABC):
+    """A metric with a number."""
+
+    @abstractmethod
+    def value(self) -> float:
+        """The value of the last update (of the batch)."""
+
+    def running_value(self) -> float:
+        """The value over the epoch so far; that of the last update where a metric keeps no more."""
+        return self.value()
+
+
+class NumericMetric(Metric[Input], Numeric):
+    """A metric that is numeric: it can be plotted, summarised, and steer strategies."""

@@ -1,0 +1,117 @@
+"""Outputs of steps that the metrics know how to read.
+
+    return ClassificationOutput(loss, output, targets)
+
+Each is a plain dataclass: it passes through captured steps, moves with `to_device`, and an output of your own that
+inherits from one is read by the same metrics. `register_adaptor` teaches further inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from burn.device import Device
+from burn.tensor import Tensor
+from burn.train.metric.accuracy import AccuracyInput, TopKAccuracyInput
+from burn.train.metric.adaptor import register_adaptor, registered
+from burn.train.metric.bleu import BleuInput
+from burn.train.metric.classification import ConfusionStatsInput
+from burn.train.metric.error_rate import CerInput, WerInput
+from burn.train.metric.hamming import HammingScoreInput
+from burn.train.metric.host import host
+from burn.train.metric.loss import LossInput
+from burn.train.metric.perplexity import PerplexityInput
+from burn.train.metric.ranking import RankingInput
+from burn.train.metric.regression import RegressionInput
+from burn.train.metric.rouge import RougeLInput
+from burn.tree import map_leaves
+
+T = TypeVar("T")
+
+
+class StepOutput:
+    """What the outputs have in common: they adapt by what is registered for their class, and leave the device."""
+
+    def adapt(self, input_type: type[T]) -> T:
+        """The input of that class; NotImplemented where none is registered."""
+        function = registered(type(self), input_type)
+        return NotImplemented if function is None else function(self)
+
+    def sync(self, device: Device | None = None) -> Self:
+        """Without a graph, and on `device` if one is given: fit for another thread."""
+
+        def move(leaf: Any) -> Any:
+            if not isinstance(leaf, Tensor):
+                return leaf
+            leaf = leaf.no_grad()
+            return leaf if device is None else leaf.to_device(device)
+
+        moved: Self = map_leaves(move, self)
+        return moved
+
+
+@dataclass
+class ClassificationOutput(StepOutput):
+    """The loss, scores (items, classes) and the right classes (items,). Two classes may share one column of scores."""
+
+    loss: Tensor
+    output: Tensor
+    targets: Tensor
+
+
+@dataclass
+class MultiLabelClassificationOutput(StepOutput):
+    """The loss, scores (items, labels) and what is true (items, labels)."""
+
+    loss: Tensor
+    output: Tensor
+    targets: Tensor
+
+
+@dataclass
+class RegressionOutput(StepOutput):
+    """The loss, predictions and the truth, both of one shape."""
+
+    loss: Tensor
+    output: Tensor
+    targets: Tensor
+
+
+@dataclass
+class SequenceOutput(StepOutput):
+    """The loss, logits (batch, length, vocabulary) and the right tokens (batch, length).
+
+    `predictions` (batch, length) are decoded tokens, where the most likely ones are not what is meant.
+    """
+
+    loss: Tensor
+    logits: Tensor
+    targets: Tensor
+    predictions: Tensor | None = None
+
+    def tokens(self) -> Any:
+        """The predictions; the most likely tokens where there are none."""
+        return host(self.logits).argmax(-1) if self.predictions is None else np.asarray(self.predictions)
+
+
+for _output in (ClassificationOutput, MultiLabelClassificationOutput, RegressionOutput, SequenceOutput):
+    register_adaptor(_output, LossInput, lambda output: LossInput(output.loss))
+
+for _scores in (AccuracyInput, TopKAccuracyInput, ConfusionStatsInput, RankingInput, PerplexityInput):
+    register_adaptor(ClassificationOutput, _scores, lambda each, kind=_scores: kind(each.output, each.targets))
+register_adaptor(ClassificationOutput, HammingScoreInput, lambda each: HammingScoreInput(each.output, each.targets))
+
+for _labels in (HammingScoreInput, ConfusionStatsInput, RankingInput):
+    register_adaptor(
+        MultiLabelClassificationOutput, _labels, lambda each, kind=_labels: kind(each.output, each.targets)
+    )
+
+register_adaptor(RegressionOutput, RegressionInput, lambda each: RegressionInput(each.output, each.targets))
+
+for _words in (AccuracyInput, TopKAccuracyInput, ConfusionStatsInput, PerplexityInput):
+    register_adaptor(SequenceOutput, _words, lambda each, kind=_words: kind(each.logits, each.targets))
+for _texts in (CerInput, WerInput, BleuInput, RougeLInput):
+    register_adaptor(SequenceOutput, _texts, lambda each, kind=_texts: kind(each.tokens(), each.targets))

@@ -1,0 +1,20 @@
+"""How far a training has come: what metrics are told with each batch and renderers draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from burn.data.dataloader import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """The place of one batch in a training. Epochs and iterations count from 1."""
+
+    progress: Progress
+    epoch: int
+    epoch_total: int
+    iteration: int
+
+
+__all__ = ["Progress", "TrainingProgress"]

@@ -1,0 +1,1 @@
+"""The dashboard: a Textual app in a process of its own, fed by the renderer beside the training."""

@@ -1,0 +1,125 @@
+"""The event store: what every numeric metric was in every epoch, for strategies, callbacks and the curious.
+
+store.find_metric("Loss", 3, Aggregate.Mean, Split.Valid)
+store.find_epoch("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid)
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import Any
+
+
+class Split(Enum):
+    """Which data a metric was computed on. The value is the name of the folder of its logs."""
+
+    Train = "train"
+    Valid = "valid"
+    Test = "test"
+
+
+class Aggregate(Enum):
+    """How the values of an epoch become one."""
+
+    Mean = "mean"
+
+
+class Direction(Enum):
+    """Which of two values is better."""
+
+    Lowest = "lowest"
+    Highest = "highest"
+
+    def improves(self, new: float, best: float) -> bool:
+        """Whether `new` is strictly better; NaN never is, and anything is better than NaN."""
+        if math.isnan(new):
+            return False
+        return math.isnan(best) or (new < best if self is Direction.Lowest else new > best)
+
+
+class _Sum:
+    """The values of one metric in one epoch."""
+
+    __slots__ = ("final", "total", "weight")
+
+    def __init__(self, total: float = 0.0, weight: float = 0.0, final: float | None = None) -> None:
+        self.total, self.weight, self.final = total, weight, final
+
+    def mean(self) -> float | None:
+        if self.final is not None:
+            return self.final
+        return self.total / self.weight if self.weight else None
+
+
+class EventStore:
+    """Aggregates of numeric metrics by split, name and epoch."""
+
+    def __init__(self) -> None:
+        self._sums: dict[Split, dict[str, dict[int, _Sum]]] = {split: {} for split in Split}
+
+    def begin(self, split: Split, epoch: int) -> None:
+        """Forget what is known of an epoch: it is run again."""
+        for epochs in self._sums[split].values():
+            epochs.pop(epoch, None)
+
+    def add(self, split: Split, epoch: int, name: str, value: float, count: float = 1.0) -> None:
+        """Take one batch's value in, which stands for `count` items."""
+        epochs = self._sums[split].setdefault(name, {})
+        found = epochs.get(epoch)
+        if found is None:
+            found = epochs[epoch] = _Sum()
+        found.total += value * count
+        found.weight += count
+
+    def finish(self, split: Split, epoch: int, name: str, value: float) -> None:
+        """The value of a whole epoch, from a metric that knows it better than the mean of its batches."""
+        self._sums[split].setdefault(name, {}).setdefault(epoch, _Sum()).final = value
+
+    # Questions
+
+    def names(self, split: Split) -> list[str]:
+        """The metrics that have values."""
+        return list(self._sums[split])
+
+    def epochs(self, name: str, split: Split) -> list[int]:
+        """The epochs in which a metric has a value."""
+        return sorted(self._sums[split].get(name, {}))
+
+    def mean(self, name: str, epoch: int, split: Split) -> float | None:
+        """`find_metric` with the usual aggregate."""
+        return self.find_metric(name, epoch, Aggregate.Mean, split)
+
+    def find_metric(self, name: str, epoch: int, aggregate: Aggregate, split: Split) -> float | None:
+        """The value of a metric in an epoch; None if there is none."""
+        found = self._sums[split].get(name, {}).get(epoch)
+        return None if found is None else found.mean()
+
+    def find_epoch(self, name: str, aggregate: Aggregate, direction: Direction, split: Split) -> int | None:
+        """The epoch with the best value, the first one of several; None if there is no value."""
+        best: tuple[int, float] | None = None
+        for epoch in self.epochs(name, split):
+            value = self.find_metric(name, epoch, aggregate, split)
+            if value is not None and (best is None or direction.improves(value, best[1])):
+                best = epoch, value
+        return None if best is None else best[0]
+
+    # Checkpoints
+
+    def state(self, until: int) -> dict[str, Any]:
+        """The values of all epochs up to `until`, as JSON has them."""
+        return {
+            split.value: {
+                name: {str(epoch): [s.total, s.weight, s.final] for epoch, s in epochs.items() if epoch <= until}
+                for name, epochs in names.items()
+            }
+            for split, names in self._sums.items()
+            if names
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on with the values of `state`."""
+        for folder, names in state.items():
+            self._sums[Split(folder)] = {
+                name: {int(epoch): _Sum(*values) for epoch, values in epochs.items()} for name, epochs in names.items()
+            }

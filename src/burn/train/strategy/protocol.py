@@ -1,0 +1,60 @@
+"""What a training strategy is: how a turn of batches becomes a better model.
+
+A turn has one batch for each device. A strategy owns the model and the optimizer while a training runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from burn.device import Device
+
+
+class TrainingStrategy(ABC):
+    """Steps of training and validation on one or more devices."""
+
+    model: Any
+    optim: Any
+    devices: tuple[Device, ...]
+
+    @abstractmethod
+    def train(self, batches: Sequence[Any], counts: Sequence[int], lr: Any) -> list[Any]:
+        """Forward, backward and update for one turn; gives the items, one for each batch."""
+
+    @abstractmethod
+    def valid_model(self) -> Any:
+        """The model as it is validated: in inference mode, without autodiff."""
+
+    @abstractmethod
+    def valid(self, model: Any, batch: Any) -> Any:
+        """The item of one batch of validation."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether gradients wait for the batches that complete their step."""
+        return False
+
+    def end_epoch(self) -> None:  # noqa: B027
+        """An epoch of training is over: gradients that were gathered for no step are dropped."""
+
+    def sync(self) -> None:
+        """Wait for all devices."""
+        for device in self.devices:
+            device.sync()
+
+    def final_model(self) -> Any:
+        """The model that the training gives."""
+        return self.model
+
+    def records(self) -> dict[str, Any]:
+        """Records of its own for a checkpoint, by name."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps beside the records, as JSON has it."""
+        return {}
+
+    def load_state(self, state: dict[str, Any]) -> None:  # noqa: B027
+        """Go on from where `state` was taken."""
