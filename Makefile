@@ -18,8 +18,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
-run: $(CORE) ## Install what is needed and run the quickstart
-	@$(BIN)/python -m examples.quickstart
+run: $(CORE) ## Install what is needed, then train, save, reload, import and fine-tune: two minutes, offline
+	@$(BIN)/python -m examples.story $(ARGS)
 
 test: $(DEV) ## Install the dev extra and run every test (ARGS="-k name" narrows it)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -69,7 +69,7 @@ $(MADE):
 
 $(CORE): $(PROJECT) | $(MADE)
 	@echo "installing burn-dl into $(VENV)"
-	@$(PIP) install -e .
+	@$(PIP) install -e '.[cpu,train,serve]'
 	@touch $@
 
 $(DEV): $(PROJECT) | $(MADE)

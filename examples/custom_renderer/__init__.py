@@ -1,0 +1,1 @@
+"""A renderer of one's own, and a training that uses it."""

@@ -1,0 +1,5 @@
+"""`python -m examples.guide`."""
+
+from examples.guide.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""MNIST with a multilayer perceptron, metrics of all kinds, checkpoints and early stopping."""

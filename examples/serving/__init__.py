@@ -1,0 +1,1 @@
+"""Serving a model: on one machine, with Ray Serve, and in Kubernetes."""

@@ -1,0 +1,1 @@
+"""Regression on tables: the value of houses in California."""

@@ -1,0 +1,1 @@
+"""The whole story in a few minutes: train, save, reload, import, fine-tune."""

@@ -1,0 +1,1 @@
+"""Texts and their classes: a transformer that learns to tell them apart."""

@@ -1,0 +1,1 @@
+"""Text one token after the other: a transformer that learns to go on."""

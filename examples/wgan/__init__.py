@@ -1,0 +1,1 @@
+"""Handwriting of nobody: two networks that learn against each other."""
