@@ -1,0 +1,1 @@
+"""Servers that `benches.serving` compares with, each as its own documentation shows it, and the models they serve."""

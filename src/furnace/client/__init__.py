@@ -1,0 +1,1 @@
+"""Clients: sync and async, with binary tensors."""

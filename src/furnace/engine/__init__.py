@@ -1,0 +1,1 @@
+"""The engine room: requests wait in bounded queues, share runs, and are answered off the event loop."""

@@ -1,0 +1,84 @@
+"""Requests and answers, apart from how they travel."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import orjson
+
+JSON = "application/json"
+_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+
+class Request:
+    """One request with its whole body. Header names are lower case."""
+
+    __slots__ = ("_left", "alone", "body", "client", "from_peer", "gone", "headers", "method", "path", "query_text")
+
+    def __init__(self, method: str, target: str, headers: dict[str, str], body: bytes = b"", client: str = "") -> None:
+        path, _, query = target.partition("?")
+        self.method = method
+        self.path = unquote(path) if "%" in path else path
+        self.query_text = query
+        self.headers = headers
+        self.body = body
+        self.client = client
+        self.gone = False
+        self.alone = False  # whether no other connection is open, so that no other request can come beside this one
+        self.from_peer = False
+        self._left: list[Callable[[], None]] = []
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What follows the question mark."""
+        return dict(parse_qsl(self.query_text))
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body, without parameters, in lower case."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def when_gone(self, call: Callable[[], None]) -> None:
+        """Call this when the client leaves before it has its answer."""
+        self._left.append(call)
+
+    def client_left(self) -> None:
+        """Tell everyone who asked that the client is gone."""
+        self.gone = True
+        for call in self._left:
+            call()
+
+
+class Response:
+    """A status, headers and a body; `stream` in the place of a body is sent piece by piece."""
+
+    __slots__ = ("body", "headers", "status", "stream")
+
+    def __init__(
+        self,
+        status: int = 200,
+        body: bytes = b"",
+        content_type: str = JSON,
+        headers: dict[str, str] | None = None,
+        stream: AsyncIterator[bytes] | None = None,
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.headers = {"content-type": content_type} if body or stream is not None else {}
+        if headers:
+            self.headers.update(headers)
+        self.stream = stream
+
+    @property
+    def reason(self) -> str:
+        """The words beside the status."""
+        return _REASONS.get(self.status, "")
+
+
+def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer in JSON. Arrays are written with the shortest digits of their type; NaN and infinity become null."""
+    return Response(status, orjson.dumps(value, option=_OPTIONS), JSON, headers)

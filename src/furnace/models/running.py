@@ -1,0 +1,87 @@
+"""From arrays to arrays through a module: captured once for each set of shapes, replayed after that."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import burn
+from burn import Device, Tensor
+from burn.backend import Fusion
+from furnace.datatypes import Array
+
+PLANS = 64
+"""How many sets of shapes keep their plan; the least recently used one goes first."""
+
+
+class ModuleRunner:
+    """Calls a module with arrays. Each set of shapes and types has a captured function of its own."""
+
+    def __init__(self, module: Any, device: Device) -> None:
+        self.module = module
+        self.device = device
+        self._captures = _is_fused(device) and device in getattr(module, "devices", list)()
+        self._plans: OrderedDict[Any, Any] = OrderedDict()
+
+    def __call__(self, inputs: Sequence[Array | None]) -> list[Any]:
+        """The outputs in order."""
+        if not self._captures or any(each is None or each.dtype.kind in "OUS" for each in inputs):
+            return self._plainly(inputs)
+        key = _key(inputs)
+        function = self._plans.get(key)
+        if function is None:
+            function = self._plans[key] = burn.compile(_forward, quiet=True)
+            if len(self._plans) > PLANS:
+                self._plans.popitem(last=False)
+        else:
+            self._plans.move_to_end(key)
+        return _listed(function.numpy(self.module, *[_in_order(each) for each in inputs]))
+
+    def forget(self, inputs: Sequence[Array | None]) -> None:
+        """Let go of the plan for inputs of these shapes and types."""
+        self._plans.pop(_key(inputs), None)
+
+    def _plainly(self, inputs: Sequence[Array | None]) -> list[Any]:
+        return _listed(self.module(*[self._placed(each) for each in inputs]))
+
+    def _placed(self, value: Array | None) -> Any:
+        if value is None or value.dtype.kind in "OUS":
+            return value
+        return burn.tensor(value, device=self.device)
+
+
+def _key(inputs: Sequence[Array | None]) -> Any:
+    return tuple([(each.shape, each.dtype) for each in inputs if each is not None])
+
+
+def _in_order(array: Any) -> Any:
+    """An array that a replay takes as it is: bytes of a body may begin anywhere."""
+    flags = array.flags
+    return array if flags.aligned and flags.c_contiguous else array.copy()
+
+
+def _is_fused(device: Device) -> bool:
+    below: Device | None = device
+    while below is not None and not isinstance(below, Fusion):
+        below = below.below
+    return below is not None
+
+
+def _forward(module: Any, *tensors: Any) -> Any:
+    return module(*tensors)
+
+
+def _listed(value: Any) -> list[Any]:
+    values = value if isinstance(value, tuple | list) else [value]
+    return [_host(each) for each in values]
+
+
+def _host(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, list | tuple):
+        return [_host(each) for each in value]
+    return value if isinstance(value, np.ndarray) else np.asarray(value)

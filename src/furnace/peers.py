@@ -1,0 +1,111 @@
+"""What the workers of one server tell each other, over sockets in a folder of their own: numbers, and changes.
+
+A client reaches any one worker. Numbers for monitoring are summed over all of them; loading and unloading a model is
+done by all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from furnace.http.connection import Limits
+from furnace.http.listener import Listener
+from furnace.http.messages import Request, Response
+
+if TYPE_CHECKING:
+    from furnace.server import Server
+
+SECONDS = 5.0
+
+
+class Peers:
+    """The other workers of this server."""
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        self._folder = folder
+        self._mine = folder / f"{os.getpid()}.socket"
+        self._server = server
+        self._listener: asyncio.AbstractServer | None = None
+
+    async def listen(self) -> None:
+        """Let the others ask."""
+        from furnace.app import refusal
+        from furnace.http.connection import Connection
+
+        listener = Listener(self._server.app.handle_peer, refusal, Limits())
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_unix_server(
+            lambda: Connection(self._server.app.handle_peer, refusal, Limits(), listener.connections, loop),
+            str(self._mine),
+        )
+
+    async def close(self) -> None:
+        """Be asked no more."""
+        if self._listener is not None:
+            self._listener.close()
+        with contextlib.suppress(OSError):
+            self._mine.unlink()
+
+    async def ask(self, request: Request) -> list[Response]:
+        """The same request to every other worker; those that have just ended are left out."""
+        others = [each for each in self._folder.glob("*.socket") if each != self._mine]
+        answers = await asyncio.gather(*(self._ask(each, request) for each in others))
+        return [each for each in answers if each is not None]
+
+    async def _ask(self, path: Path, request: Request) -> Response | None:
+        try:
+            async with asyncio.timeout(SECONDS if request.method == "GET" else None):
+                reader, writer = await asyncio.open_unix_connection(str(path))
+                head = (
+                    f"{request.method} {quote(request.path)} HTTP/1.1\r\nhost: peer\r\nconnection: close\r\n"
+                    f"content-length: {len(request.body)}\r\n\r\n"
+                )
+                writer.write(head.encode("latin-1") + request.body)
+                answer = await reader.read()
+                writer.close()
+        except (OSError, TimeoutError):
+            return None
+        head_text, _, body = answer.partition(b"\r\n\r\n")
+        parts = head_text.split(b" ", 2)
+        return Response(int(parts[1]), body) if len(parts) > 1 and parts[1].isdigit() else None
+
+
+def summed(texts: list[str]) -> str:
+    """Expositions of several workers as one: the same series are added up, except those that say a state."""
+    totals: dict[str, float] = {}
+    lines: list[str] = []
+    for text in texts:
+        for line in text.splitlines():
+            if line.startswith("#"):
+                if line not in totals:
+                    totals[line] = 0
+                    lines.append(line)
+                continue
+            series, _, value = line.rpartition(" ")
+            if series not in totals:
+                lines.append(series)
+                totals[series] = float(value)
+            elif series.startswith(("furnace_model_ready", "furnace_uptime_seconds")):
+                totals[series] = min(totals[series], float(value))
+            else:
+                totals[series] += float(value)
+    ordered = _grouped(lines)
+    return "\n".join(line if line.startswith("#") else f"{line} {totals[line]:.12g}" for line in ordered) + "\n"
+
+
+def _grouped(lines: list[str]) -> list[str]:
+    """Series of one name together, under their name's help and type."""
+    groups: dict[str, list[str]] = {}
+    for line in lines:
+        name = line.split(" ")[2] if line.startswith("#") else line.partition("{")[0]
+        for ending in ("_bucket", "_sum", "_count"):
+            base = name.removesuffix(ending)
+            if base != name and base in groups:
+                name = base
+        groups.setdefault(name, []).append(line)
+    return [line for group in groups.values() for line in group]
