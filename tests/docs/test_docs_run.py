@@ -120,6 +120,7 @@ def test_an_error_in_a_block_points_at_the_line_of_the_page() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))  # pages may use the examples
     run_count, skip_count, found = execute(Path(sys.argv[1]), Path(sys.argv[1]).read_text(encoding="utf-8"))
     print("\n\n".join([*found, f"{run_count} blocks ran, {skip_count} were skipped"]))
     sys.exit(bool(found))
