@@ -206,6 +206,20 @@ def test_many_requests_in_one_packet_are_answered_in_order(server):
             data += more
 
 
+def test_a_packet_may_end_inside_the_headers_of_the_last_of_many_requests(server):
+    one = b"GET /v2/health/live HTTP/1.1\r\nhost: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.server.port)) as client:
+        client.settimeout(20)
+        client.sendall(one * 1200 + one[:20])  # more than the limit of the headers of one request
+        time.sleep(0.2)
+        client.sendall(one[20:])
+        data = b""
+        while data.count(b'{"live":true}') < 1201:
+            more = client.recv(1 << 16)
+            assert more
+            data += more
+
+
 # generators
 
 

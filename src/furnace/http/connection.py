@@ -63,6 +63,7 @@ class Connection(asyncio.Protocol):
         self._drained: asyncio.Event | None = None
         self._paused = False
         self._ending = False
+        self._completed = False
         self.closing = False
         self._parser = httptools.HttpRequestParser(self)
         self.on_message_begin()
@@ -95,6 +96,7 @@ class Connection(asyncio.Protocol):
         if self._reading == "nothing" and self._current is None:
             self._reading = "headers"  # from the first byte on, so that empty lines do not buy time
             self._expect(self._limits.header_seconds, "the headers did not come in time")
+        self._completed = False
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -106,7 +108,7 @@ class Connection(asyncio.Protocol):
             else:
                 self._refuse(400, "the request is not HTTP/1.1")
         else:
-            if self._reading == "headers":
+            if self._reading == "headers" and not self._completed:  # else most of the data is of earlier requests
                 self._seen += len(data)
                 if self._seen > self._limits.header_bytes:
                     self._refuse(431, f"the headers are longer than {self._limits.header_bytes} bytes, the limit")
@@ -162,6 +164,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._reading = "nothing"
+        self._completed = True
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         method = self._parser.get_method().decode("ascii", "replace")
         request = Request(method, self._target.decode("latin-1"), self._headers, body, self._peer)
