@@ -96,7 +96,7 @@ def test_keys_switch_and_q_s_stops_the_training(terminal: Terminal) -> None:
     terminal.keys("s")
     text = terminal.settled()
     assert "a stray print\n" in text
-    assert "a stray warning\n" in text
+    assert "a stray warning" in text.replace("\n", "")  # the line begins with a path, and may be broken anywhere
     assert "==== the summary ====\nafter the training, reason: asked for in the dashboard\n" in text
 
 
