@@ -10,7 +10,9 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,19 @@ def spread(network: nn.Module, seed: int = 0) -> nn.Module:
 
 def export(case: Case, network: nn.Module, *, dynamo: bool, training: bool = False, optimize: bool = True) -> bytes:
     """The ONNX file of a network with open sizes; without folding if it is to train."""
+    if dynamo and any(isinstance(each, nn.LSTM) for each in network.modules()):
+        return apart(_exported, case, network, dynamo, training, optimize)
+    return _exported(case, network, dynamo, training, optimize)
+
+
+def apart(function: Callable[..., bytes], *arguments: Any) -> bytes:
+    """A call in a process of its own: one export of an LSTM leaves something in PyTorch (2.13) that closes the length
+    in the exports after it."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def _exported(case: Case, network: nn.Module, dynamo: bool, training: bool, optimize: bool) -> bytes:
     inputs = case.inputs(*case.sizes[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
