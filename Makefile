@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
-run: $(CORE) ## Install what is needed, then train, save, reload, import and fine-tune: two minutes, offline
+run: $(CORE) ## Install what is needed, then train, save, reload, import and fine-tune, offline
 	@$(BIN)/python -m examples.story $(ARGS)
 
 test: $(DEV) ## Install the dev extra and run every test (ARGS="-k name" narrows it)
