@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import RLock, Timer
 from typing import Any
 
@@ -32,7 +31,6 @@ class Version:
     version: str
     worker: Worker | None = None
     reason: str = ""
-    loaded_at: float = field(default_factory=time.time)
 
     @property
     def ready(self) -> bool:
@@ -151,6 +149,3 @@ def newest(versions: dict[str, Version]) -> Version:
 
 def _order(version: Version) -> tuple[int, str]:
     return (int(version.version), "") if version.version.isdigit() else (-1, version.version)
-
-
-Loader = Callable[[], ServedModel]

@@ -84,7 +84,7 @@ class Server:
             asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         asyncio.run(self._serve())
 
-    async def start(self, *, share_port: bool = False, sock: Any = None) -> int:
+    async def start(self, *, sock: Any = None) -> int:
         """Listen in the running loop; gives the port."""
         settings = self.settings
         limits = Limits(
@@ -98,7 +98,7 @@ class Server:
             tls = tls_context(Path(settings.tls_cert), Path(settings.tls_key))
         listener = self._listener = Listener(self.app.handle, refusal, limits)
         self.app.connections = lambda: len(listener.connections)
-        self.port = await listener.listen(settings.host, settings.port, tls=tls, share_port=share_port, sock=sock)
+        self.port = await listener.listen(settings.host, settings.port, tls=tls, sock=sock)
         if settings.grpc_port is not None:
             self._grpc = self._grpc(self.app, settings)
             try:
@@ -141,12 +141,12 @@ class Server:
         except ModelError as error:
             log.error("%s stays as it was: %s", path, error)
 
-    async def _serve(self, *, share_port: bool = False) -> None:
+    async def _serve(self) -> None:
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, ended.set)
-        await self.start(share_port=share_port)
+        await self.start()
         scheme = "https" if self.settings.tls_cert is not None else "http"
         log.info("serving %s on %s://%s:%d", ", ".join(sorted({v.name for v in self.hub.all()})) or "no model",
                  scheme, self.settings.host, self.port)  # fmt: skip

@@ -34,26 +34,32 @@ class CaptureWarning(UserWarning):
     """A function under `burn.compile` that runs without capture, and why."""
 
 
-def compile(function: F | None = None, *, donate: Sequence[int] = (), check: int = 0, quiet: bool = False) -> Any:
+Notice = Callable[[str], None]
+
+
+def compile(
+    function: F | None = None, *, donate: Sequence[int] = (), check: int = 0, notice: Notice | None = None
+) -> Any:
     """Capture `function`; as a decorator with options too: `@burn.compile(check=10)`.
 
     `donate` lists positional arguments whose tensors may be overwritten: using them afterwards raises.
     `check=n` compares every n-th replayed call with a plain one and raises where they differ.
-    `quiet` gives no warning for calls that cannot be captured; `warned` has the reasons all the same.
+    `notice` is called with each reason why calls run without capture, in the place of a `CaptureWarning`.
     """
     if function is None:
-        return functools.partial(compile, donate=donate, check=check, quiet=quiet)
-    return Compiled(function, tuple(donate), check, quiet)
+        return functools.partial(compile, donate=donate, check=check, notice=notice)
+    return Compiled(function, tuple(donate), check, notice)
 
 
 class Compiled(Generic[F]):
     """A function under capture. Calling it records, replays, or runs it plainly."""
 
-    def __init__(self, function: F, donate: tuple[int, ...], check: int, quiet: bool = False) -> None:
+    def __init__(self, function: F, donate: tuple[int, ...], check: int, notice: Notice | None = None) -> None:
         if not callable(function):
             raise ArgumentError(f"compile: needs a function, got {function!r}")
         functools.update_wrapper(self, function)
-        self.function, self.donate, self.check, self.quiet = function, donate, check, quiet
+        self.function, self.donate, self.check = function, donate, check
+        self._tell = notice
         self.recorded: OrderedDict[Any, Capture] = OrderedDict()
         self.ready: OrderedDict[Any, Capture] = OrderedDict()
         self.plain: dict[Any, str] = {}
@@ -179,12 +185,11 @@ class Compiled(Generic[F]):
     def _watch_ints(self, call: Call) -> None:
         """Warn of an int that has another value whenever something is recorded."""
         for name in self._ints.changing(call):
-            warnings.warn(
-                f"compile: {self._name()} is recorded anew for each value of the int {name}, and had "
-                f"{MOST_VALUES} of them so far; pass a float or a tensor if it changes with every call",
-                CaptureWarning,
-                stacklevel=5,
+            reason = (
+                f"is recorded anew for each value of the int {name}, and had {MOST_VALUES} of them so far; pass a "
+                "float or a tensor if it changes with every call"
             )
+            self._say(reason, stacklevel=6)
 
     def _name(self) -> str:
         return getattr(self.function, "__qualname__", repr(self.function))
@@ -199,8 +204,13 @@ class Compiled(Generic[F]):
         if reason in self.warned:
             return
         self.warned.add(reason)
-        if not self.quiet:
-            warnings.warn(f"compile: {self._name()} runs without capture: {reason}", CaptureWarning, stacklevel=3)
+        self._say(f"runs without capture: {reason}", stacklevel=4)
+
+    def _say(self, what: str, stacklevel: int) -> None:
+        if self._tell is None:
+            warnings.warn(f"compile: {self._name()} {what}", CaptureWarning, stacklevel=stacklevel)
+        else:
+            self._tell(what)
 
     # Replaying
 

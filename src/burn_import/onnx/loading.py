@@ -13,7 +13,6 @@ shapes that come again, on devices that can do that.
 from __future__ import annotations
 
 import linecache
-import warnings
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -82,18 +81,18 @@ class Runnable:
 
     def _captured_on_arrays(self, given: list[Any]) -> Any:
         """A captured call that reads the arrays where they are."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", burn.CaptureWarning)
-            with burn.default_device(self._device()):
-                return type(self)._captured.numpy(self, *given)
+        with burn.default_device(self._device()):
+            return type(self)._captured.numpy(self, *given)
 
     def _replayed(self, device: Device, values: list[Any]) -> Any:
         function = type(self)._captured
         if function is None or device.is_autodiff or not all(isinstance(each, Tensor) for each in values):
             return self(*values)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", burn.CaptureWarning)
-            return function(self, *values)
+        return function(self, *values)
+
+
+def _unsaid(reason: str) -> None:
+    """Models that read values to decide what to do run as they stand; that is no news to who only runs them."""
 
 
 def load(model: Any, device: Device | None = None) -> Any:
@@ -143,7 +142,7 @@ def compiled(written: Written, described: Mapping[str, Any] | None = None) -> ty
     def forward(model: Any, *tensors: Any) -> Any:
         return model(*tensors)
 
-    made._captured = staticmethod(burn.compile(forward))  # type: ignore[attr-defined]
+    made._captured = staticmethod(burn.compile(forward, notice=_unsaid))  # type: ignore[attr-defined]
     return made
 
 

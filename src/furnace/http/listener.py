@@ -26,9 +26,7 @@ class Listener:
         self.connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
 
-    async def listen(
-        self, host: str, port: int, *, tls: ssl.SSLContext | None = None, share_port: bool = False, sock: Any = None
-    ) -> int:
+    async def listen(self, host: str, port: int, *, tls: ssl.SSLContext | None = None, sock: Any = None) -> int:
         """Begin to accept; gives the port, which is chosen by the system when `port` is 0."""
         loop = asyncio.get_running_loop()
 
@@ -39,9 +37,7 @@ class Listener:
             if sock is not None:
                 self._server = await loop.create_server(made, sock=sock, ssl=tls, backlog=1024)
             else:
-                self._server = await loop.create_server(
-                    made, host, port, ssl=tls, backlog=1024, reuse_port=share_port or None
-                )
+                self._server = await loop.create_server(made, host, port, ssl=tls, backlog=1024)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise ListenError(f"port {port} of {host} is in use; give another with --port") from error

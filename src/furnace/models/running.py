@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,8 @@ import burn
 from burn import Device, Tensor
 from burn.backend import Fusion
 from furnace.datatypes import Array
+
+log = logging.getLogger("furnace")
 
 PLANS = 64
 """How many sets of shapes keep their plan; the least recently used one goes first."""
@@ -33,7 +36,7 @@ class ModuleRunner:
         key = _key(inputs)
         function = self._plans.get(key)
         if function is None:
-            function = self._plans[key] = burn.compile(_forward, quiet=True)
+            function = self._plans[key] = burn.compile(_forward, notice=_note)
             if len(self._plans) > PLANS:
                 self._plans.popitem(last=False)
         else:
@@ -68,6 +71,10 @@ def _is_fused(device: Device) -> bool:
     while below is not None and not isinstance(below, Fusion):
         below = below.below
     return below is not None
+
+
+def _note(reason: str) -> None:
+    log.debug("a model %s", reason)
 
 
 def _forward(module: Any, *tensors: Any) -> Any:

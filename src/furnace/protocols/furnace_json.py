@@ -34,12 +34,12 @@ async def predict(request: Request, version: Version, policy: Policy) -> Respons
     if "input" in body:
         arrays = read_single(body, version)
         job = await infer(version, arrays, policy, timeout=timeout, request=request)
-        return answer({"output": one(job, version)}, begin, _batch(job))
+        return answer({"output": one(job, version)}, begin, job.rows)
     given = body["inputs"]
     if isinstance(given, dict):
         arrays = read_single(body, version)
         job = await infer(version, arrays, policy, timeout=timeout, request=request)
-        return answer({"outputs": _by_name(job, version)}, begin, _batch(job))
+        return answer({"outputs": _by_name(job, version)}, begin, job.rows)
     if not isinstance(given, list) or not given:
         raise BadRequest("inputs: give a list of items with at least one, or an object of inputs by name")
     outputs = await _several(given, version, policy, timeout, request)
@@ -52,7 +52,7 @@ def read_single(body: dict[str, Any], version: Version) -> dict[str, Array]:
         return _item(body["input"], version)
     if not isinstance(body["inputs"], dict):
         raise BadRequest("inputs: give an object of inputs by name")
-    return {name: _array(value, spec, False) for name, value, spec in _named(body["inputs"], version)}
+    return {name: _array(value, spec) for name, value, spec in _named(body["inputs"], version)}
 
 
 async def _several(
@@ -74,7 +74,7 @@ def _stacked(items: list[Any], version: Version) -> dict[str, Array] | None:
     specs = version.model.signature.inputs
     if len(specs) == 1 and not isinstance(items[0], dict):
         spec = specs[0]
-        arrays = [shaped(_array(item, spec, False), spec, False) for item in items]
+        arrays = [shaped(_array(item, spec), spec, False) for item in items]
         columns = {spec.name: arrays}
     else:
         rows = [_item(item, version) for item in items]
@@ -93,13 +93,13 @@ def _stacked(items: list[Any], version: Version) -> dict[str, Array] | None:
 def _item(value: Any, version: Version) -> dict[str, Array]:
     specs = version.model.signature.inputs
     if isinstance(value, dict):
-        return {name: shaped(_array(given, spec, False), spec, False) for name, given, spec in _named(value, version)}
+        return {name: shaped(_array(given, spec), spec, False) for name, given, spec in _named(value, version)}
     if len(specs) != 1:
         names = ", ".join(repr(each.name) for each in specs)
         raise InvalidInput([f"the model takes {len(specs)} inputs; give an object with {names}"],
                            version.model.signature.expected())  # fmt: skip
     spec = specs[0]
-    array = shaped(_array(value, spec, False), spec, False)
+    array = shaped(_array(value, spec), spec, False)
     _check_count(array, spec, version)
     return {spec.name: array}
 
@@ -126,13 +126,8 @@ def _named(given: dict[str, Any], version: Version) -> list[tuple[str, Any, Tens
     return [(name, value, specs[name]) for name, value in given.items() if value is not None]
 
 
-def _array(value: Any, spec: TensorSpec, rows: bool) -> Array:
-    array = to_array(value, spec.datatype or "FP32", f"input {spec.name!r}")
-    return shaped(array, spec, rows) if rows else array
-
-
-def _batch(job: Job) -> int:
-    return job.rows
+def _array(value: Any, spec: TensorSpec) -> Array:
+    return to_array(value, spec.datatype or "FP32", f"input {spec.name!r}")
 
 
 def one(job: Job, version: Version) -> Any:

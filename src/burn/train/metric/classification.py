@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -214,3 +214,30 @@ class ConfusionStatsMetric(StateMetric[ConfusionStatsInput]):
         if not self.labels:
             values = values[tp + fp + fn > 0]
         return 100.0 * float(values.mean()) if len(values) else 0.0
+
+
+class RatioMetric(ConfusionStatsMetric):
+    """A ratio of counts that has no parameters of its own: `title` is its name."""
+
+    title: ClassVar[str]
+
+    @classmethod
+    def binary(cls, threshold: float = 0.5, *, sigmoid: bool = False) -> Self:
+        """One score for each item; `sigmoid` where they are logits."""
+        return cls(cls.title, DecisionRule.Threshold(threshold), ClassReduction.Macro, False, sigmoid)
+
+    @classmethod
+    def multiclass(cls, top_k: int = 1, class_reduction: ClassReduction = ClassReduction.Macro) -> Self:
+        """The `top_k` highest scores of an item are its predictions."""
+        return cls(cls.title, DecisionRule.TopK(top_k), class_reduction, False)
+
+    @classmethod
+    def multilabel(
+        cls,
+        threshold: float = 0.5,
+        class_reduction: ClassReduction = ClassReduction.Macro,
+        *,
+        sigmoid: bool = False,
+    ) -> Self:
+        """Every score above the threshold is a prediction; `sigmoid` where scores are logits."""
+        return cls(cls.title, DecisionRule.Threshold(threshold), class_reduction, True, sigmoid)

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from burn.train.metric.classification import ClassReduction, ConfusionStatsMetric, DecisionRule, ratio
+from burn.train.metric.classification import RatioMetric, ratio
 from burn.train.metric.host import Array
 
 
-class PrecisionMetric(ConfusionStatsMetric):
+class PrecisionMetric(RatioMetric):
     """True positives of all that was predicted, in percent. Make one with `binary`, `multiclass` or `multilabel`."""
 
-    @classmethod
-    def binary(cls, threshold: float = 0.5, *, sigmoid: bool = False) -> PrecisionMetric:
-        """One score for each item; `sigmoid` where they are logits."""
-        return cls("Precision", DecisionRule.Threshold(threshold), ClassReduction.Macro, False, sigmoid)
-
-    @classmethod
-    def multiclass(cls, top_k: int = 1, class_reduction: ClassReduction = ClassReduction.Macro) -> PrecisionMetric:
-        """The `top_k` highest scores of an item are its predictions."""
-        return cls("Precision", DecisionRule.TopK(top_k), class_reduction, False)
-
-    @classmethod
-    def multilabel(
-        cls,
-        threshold: float = 0.5,
-        class_reduction: ClassReduction = ClassReduction.Macro,
-        *,
-        sigmoid: bool = False,
-    ) -> PrecisionMetric:
-        """Every score above the threshold is a prediction; `sigmoid` where scores are logits."""
-        return cls("Precision", DecisionRule.Threshold(threshold), class_reduction, True, sigmoid)
+    title = "Precision"
 
     def of_counts(self, tp: Array, fp: Array, fn: Array) -> Array:
         """tp / (tp + fp)."""
