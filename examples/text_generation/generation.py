@@ -37,7 +37,7 @@ def generate(
     window = model.embedding_pos.weight.dims()[0]
     device = model.devices()[0]
     tokens = tokenizer.encode(prompt) or [tokenizer.end_token]
-    forward = burn.compile(model.forward, quiet=True)
+    forward = burn.compile(model.forward, notice=lambda reason: None)
     written = b""
     for _ in range(length):
         # Always a whole window, so that the captured function has one shape; what lies after the text is not seen.

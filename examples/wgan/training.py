@@ -75,7 +75,7 @@ def train(device: Device, dataset: Dataset[MnistItem], config: TrainingConfig, a
     limit = config.clip_value
     fixed = noise(config.samples, latent, plain)
 
-    @burn.compile(quiet=True)
+    @burn.compile(notice=lambda reason: None)
     def critic_step(critic: Discriminator, optim: Any, generator: Generator, real: Tensor, lr: float) -> Any:
         drawn = generator(noise(real.dims()[0], latent, device)).detach()
         loss = critic(drawn).mean() - critic(real).mean()
@@ -83,7 +83,7 @@ def train(device: Device, dataset: Dataset[MnistItem], config: TrainingConfig, a
         critic = optim.step(lr, critic, grads)
         return critic.map(lambda param: param.clamp(-limit, limit)), loss.inner()
 
-    @burn.compile(quiet=True)
+    @burn.compile(notice=lambda reason: None)
     def generator_step(generator: Generator, optim: Any, critic: Discriminator, count: int, lr: float) -> Any:
         loss = -critic(generator(noise(count, latent, device))).mean()
         grads = GradientsParams.from_grads(loss.backward(), generator)
