@@ -4,6 +4,7 @@ oneDNN is optional. It is opened on first use and never at import; when it is ab
 be loaded, `available()` is False and `reason()` says why, so that a planner falls back.
 
     BURN_ONEDNN=/path/to/libdnnl.so.3    uses this file and no other
+    BURN_ONEDNN=off                      uses none: our own kernels do all the work
     ONEDNN_MAX_CPU_ISA=AVX2              oneDNN's own cap on instruction sets; ours is not applied on top
 
 CPU execution is synchronous and a stream has no state, so one engine and one stream serve every thread.
@@ -26,7 +27,7 @@ from burn.errors import MissingOperation, OutOfMemory
 
 DISTRIBUTION = "onednn-cpu-gomp"
 FILE = "libdnnl.so.3"
-OVERRIDE = "BURN_ONEDNN"
+OVERRIDE, OFF = "BURN_ONEDNN", "off"
 
 Dims = c_int64 * 12  # oneDNN's DNNL_MAX_NDIMS
 STATUS = {
@@ -205,7 +206,9 @@ def _open() -> Library | None:
     with _lock:
         if _library is None and _reason is None:
             path = find()
-            if path is None:
+            if path == OFF:
+                _reason = f"switched off by {OVERRIDE}={OFF}"
+            elif path is None:
                 _reason = f"{FILE} is not installed; write pip install 'burn-dl[cpu]'"
             else:
                 try:
