@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, cast
 
 import numpy as np
 
 from burn import Device, Tensor
 from burn.data.dataloader import Batcher
-from burn.data.dataset.vision import ImageDatasetItem, ImageFolderDataset, MnistDataset
+from burn.data.dataset.vision import ImageDatasetItem, ImageFolderDataset, Label, MnistDataset
 from burn.errors import DataError
 
 NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
@@ -25,7 +26,8 @@ def make_digits(root: Path, train: int = 2000, test: int = 500, seed: int = 1) -
     from PIL import Image
 
     random = np.random.default_rng(seed)
-    for split, count in (("train", train), ("test", test)):
+    counts: dict[Literal["train", "test"], int] = {"train": train, "test": test}
+    for split, count in counts.items():
         digits = MnistDataset.bundled(split)
         for name in NAMES:
             (root / split / name).mkdir(parents=True, exist_ok=True)
@@ -61,7 +63,7 @@ class ClassificationBatcher(Batcher[ImageDatasetItem, ClassificationBatch]):
             raise DataError(f"images: needs {SIZE} x {SIZE} pixels in three colours; {'; '.join(odd[:3])}")
         pixels = np.stack([item.image for item in items]).astype(np.float32) / 255
         images = np.ascontiguousarray(((pixels - self.mean) / self.deviation).transpose(0, 3, 1, 2))
-        targets = np.array([item.annotation.label for item in items], np.int64)
+        targets = np.array([cast(Label, item.annotation).label for item in items], np.int64)
         return ClassificationBatch(Tensor.from_data(images, device), Tensor.from_data(targets, device))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from burn.nn import BatchNorm, BatchNormConfig, LeakyRelu, LeakyReluConfig, Linear, LinearConfig, PaddingConfig2d
 from burn.nn.conv import Conv2d, Conv2dConfig
@@ -81,7 +82,7 @@ class ModelConfig(Config):
         sizes = [self.latent_dim, *self.generator_layers]
         blocks = [LayerBlockConfig(*pair, norm=at > 0) for at, pair in enumerate(itertools.pairwise(sizes))]
         channels = self.critic_channels
-        halving = {"stride": [2, 2], "padding": PaddingConfig2d.Explicit(1, 1)}
+        halving: dict[str, Any] = {"stride": [2, 2], "padding": PaddingConfig2d.Explicit(1, 1)}
         # No norms in the critic: over a batch they would show it which drawings come together.
         return (
             Generator(

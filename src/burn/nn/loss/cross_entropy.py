@@ -21,9 +21,9 @@ SMALLEST = 1e-7
 class CrossEntropyLossConfig(Config):
     """Settings: classes to pass over, a weight for each class, label smoothing, logits or probabilities."""
 
-    pad_tokens: list[int] | None
-    weights: list[float] | None
-    smoothing: float | None
+    pad_tokens: list[int] | None = None
+    weights: list[float] | None = None
+    smoothing: float | None = None
     logits: bool = True
 
     def init(self, device: Device) -> CrossEntropyLoss:
@@ -136,8 +136,8 @@ class CrossEntropyLoss(Module):
 class BinaryCrossEntropyLossConfig(Config):
     """Settings: a weight for each class, label smoothing, logits or probabilities."""
 
-    weights: list[float] | None
-    smoothing: float | None
+    weights: list[float] | None = None
+    smoothing: float | None = None
     logits: bool = False
 
     def init(self, device: Device) -> BinaryCrossEntropyLoss:
