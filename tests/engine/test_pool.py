@@ -47,6 +47,15 @@ def test_a_number_that_is_none_is_passed_over(monkeypatch: pytest.MonkeyPatch, t
     assert default_threads() == len(os.sched_getaffinity(0))
 
 
+def test_the_environment_chooses_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = module.pool.__wrapped__
+    monkeypatch.setenv("BURN_POOL", "own")
+    assert chosen().kind in ("own", "serial")
+    monkeypatch.setenv("BURN_POOL", "openmp")
+    with pytest.raises(ArgumentError, match="write BURN_POOL=own or BURN_POOL=libgomp"):
+        chosen()
+
+
 def test_cores_outside_the_affinity_mask_or_the_quota_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))

@@ -8,6 +8,9 @@ without POSIX threads one after the other. The pool decides who may use the team
   libgomp keeps a team for every thread that starts one;
 - never from a thread that a fork carried over, whose team stayed behind in the parent: libgomp
   would wait for it for ever.
+
+    BURN_POOL=own        threads of our own, even where libgomp is present
+    BURN_POOL=libgomp    libgomp's where it is present (this is what happens anyway)
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from burn.backend.cpu.team import Team
 
 MOST_THREADS = 1024
+CHOICE = "BURN_POOL"
 
 
 def _quota() -> int | None:
@@ -185,7 +189,10 @@ if hasattr(os, "register_at_fork"):
 @cache
 def pool() -> Pool:
     """The pool of this process."""
-    return Pool()
+    chosen = os.environ.get(CHOICE) or "libgomp"
+    if chosen not in ("libgomp", "own"):
+        raise ArgumentError(f"{CHOICE}: {chosen!r} is no pool of threads; write {CHOICE}=own or {CHOICE}=libgomp")
+    return Pool(use_libgomp=chosen == "libgomp")
 
 
 def set_num_threads(count: int) -> None:
