@@ -130,6 +130,18 @@ def test_data_owns_its_bytes() -> None:
     assert copy.to_vec() == [0.0, 0.0, 0.0]
 
 
+def test_a_tensor_keeps_the_array_it_was_given_and_copies_any_other() -> None:
+    from burn import NdArray, Tensor
+
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    given = Tensor.from_data(TensorData.give(array), NdArray())
+    copied = Tensor.from_data(TensorData.adopt(array), NdArray())
+    array[0, 0] = 7
+    assert given.numpy()[0, 0] == 7
+    assert copied.numpy()[0, 0] == 0
+    assert Tensor.from_data(TensorData.give(array), NdArray(), dtype="i64").numpy().tolist() == [[7, 1, 2], [3, 4, 5]]
+
+
 def test_adopted_arrays_are_shared_until_written_to() -> None:
     array = np.arange(3, dtype=np.float32)
     data = TensorData.adopt(array)

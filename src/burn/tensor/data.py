@@ -70,6 +70,15 @@ class TensorData:
         data._array, data._shape, data._dtype = array, Shape(array.shape), dtype
         return data
 
+    @classmethod
+    def give(cls, array: Array) -> TensorData:
+        """Row-major data that the tensor made of them may keep and write over: the caller has no further use for it."""
+        return _Given._own(array, from_numpy(array.dtype))
+
+    def taken(self) -> Array:
+        """An array for a tensor to keep: a copy, unless it was given away."""
+        return np.array(self._array)
+
     # Makers
 
     @classmethod
@@ -271,6 +280,15 @@ class TensorData:
 
     def __reduce__(self) -> Any:
         return TensorData.from_bytes, (self.as_bytes(), tuple(self._shape), self._dtype)
+
+
+class _Given(TensorData):
+    """Data that a tensor takes without a copy."""
+
+    __slots__ = ()
+
+    def taken(self) -> Array:
+        return self._array
 
 
 def _little(dtype: DType) -> np.dtype[Any]:

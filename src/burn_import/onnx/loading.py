@@ -13,7 +13,7 @@ shapes that come again, on devices that can do that.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,6 +32,8 @@ from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import TensorType
 from burn_import.onnx.writer import Written
 from burn_import.onnx.writer.fields import array_of
+
+ALIGNMENT = 64
 
 _NUMBERS = count(1)
 
@@ -150,13 +152,28 @@ def fill(module: Any, written: Written) -> Any:
     """A module with the weights of the file in place of those it would draw."""
     if not written.weights:
         return module
-    sources = {id(leaf): written.weights[path] for path, leaf in module.leaves()}
+    leaves = list(module.leaves())
+    arrays = _in_one_block([array_of(written.weights[path]) for path, _ in leaves])
+    sources = {id(leaf): array for (_, leaf), array in zip(leaves, arrays)}
 
     def filled(leaf: Any) -> Any:
-        array = array_of(sources[id(leaf)])
-        return leaf.loaded(TensorData.adopt(array))  # the weights are copied once: into the memory of the device
+        return leaf.loaded(TensorData.give(sources[id(leaf)]))
 
     return module._with(filled, filled)
+
+
+def _in_one_block(arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Row-major copies that lie one after the other: the system gives a large block in large pages, which is faster."""
+    sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]
+    block = np.empty(sum(sizes) + ALIGNMENT, np.uint8)
+    start = -block.ctypes.data % ALIGNMENT
+    copies = []
+    for array, size in zip(arrays, sizes):
+        copy = block[start : start + array.nbytes].view(array.dtype.newbyteorder("=")).reshape(array.shape)
+        np.copyto(copy, array)
+        copies.append(copy)
+        start += size
+    return copies
 
 
 def ports(model: Model, written: Written) -> dict[str, Any]:

@@ -22,10 +22,10 @@ D = TypeVar("D", bound=Device)
 
 
 def place(data: TensorData, device: Device) -> Tensor[Any]:
-    """A tensor holding a copy of `data` in its own dtype."""
+    """A tensor holding a copy of `data` in its own dtype (or the data themselves, if they were given away)."""
     from burn.tensor.tensor import Tensor
 
-    return Tensor(device.from_host(np.array(data.numpy())), device, data.dtype, Shape(data.shape))
+    return Tensor(device.from_host(data.taken()), device, data.dtype, Shape(data.shape))
 
 
 def _converted(data: TensorData, dtype: Any) -> TensorData:
