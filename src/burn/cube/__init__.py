@@ -11,7 +11,7 @@ from burn.cube.errors import KernelError
 from burn.cube.interpreter import interpret
 from burn.cube.ir import PARTIALS, Buffer, Kernel, Value
 from burn.cube.targets.c import emit_c
-from burn.cube.targets.llvm import CompiledKernel, compile_object, emit_llvm, host_cpu, load_object
+from burn.cube.targets.llvm import CompiledKernel, compile_object, emit_llvm, host_cpu, load_object, load_objects
 from burn.cube.verifier import verify
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "host_cpu",
     "interpret",
     "load_object",
+    "load_objects",
     "verify",
 ]

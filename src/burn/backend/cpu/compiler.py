@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from burn import cube
 from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.features import host_features
 from burn.backend.cpu.recipe import Recipe, lowering, state_of
-from burn.cube import CompiledKernel, Kernel, compile_object, load_object
+from burn.cube import CompiledKernel, Kernel, compile_object, load_objects
 
 _compiled: dict[str, CompiledKernel] = {}
 _lock = threading.Lock()
@@ -22,23 +23,45 @@ _lock = threading.Lock()
 
 def compiled(kernel: Kernel | Recipe) -> CompiledKernel:
     """The machine code of a kernel for this processor. A recipe is written out only if there is none yet."""
-    features = host_features()
-    if isinstance(kernel, Recipe):
-        key = kernel_key(f"{generator()}\n{lowering()}\n{kernel.key_parts}", features.key)
-    else:
-        key = kernel_key(f"{generator()}\n{kernel.key()}", features.key)
+    key = _key(kernel)
     found = _compiled.get(key)
     if found is None:
-        contents = default_cache().load_or_build(key, lambda: _object(kernel))
-        with _lock:
-            found = _compiled.setdefault(key, load_object(contents))
+        load_together([kernel])
+        found = _compiled[key]
     return found
 
 
-def _object(kernel: Kernel | Recipe) -> bytes:
+def load_together(kernels: Iterable[Kernel | Recipe]) -> None:
+    """Have the code of all these kernels in memory: those on disk are loaded at once."""
+    missing = {key: kernel for key, kernel in ((_key(each), each) for each in kernels) if key not in _compiled}
+    if not missing:
+        return
+    contents = {
+        _symbol(key): default_cache().load_or_build(key, functools.partial(_object, kernel, _symbol(key)))
+        for key, kernel in missing.items()
+    }
+    with _lock:
+        wanted = {_symbol(key): key for key in missing if key not in _compiled}  # another thread may have been faster
+        loaded = load_objects({symbol: contents[symbol] for symbol in wanted}) if wanted else {}
+        _compiled.update({wanted[symbol]: code for symbol, code in loaded.items()})
+
+
+def _key(kernel: Kernel | Recipe) -> str:
+    features = host_features()
+    if isinstance(kernel, Recipe):
+        return kernel_key(f"{generator()}\n{lowering()}\n{kernel.key_parts}", features.key)
+    return kernel_key(f"{generator()}\n{kernel.key()}", features.key)
+
+
+def _symbol(key: str) -> str:
+    """The name of a kernel's function: kernels that are loaded together need different ones."""
+    return f"kernel_{key[:32]}"
+
+
+def _object(kernel: Kernel | Recipe, symbol: str) -> bytes:
     features = host_features()
     written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
-    return compile_object(written, features.name, features.target)
+    return compile_object(written, features.name, features.target, symbol=symbol)
 
 
 @functools.cache
