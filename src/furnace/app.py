@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from burn.errors import BurnError
@@ -104,6 +105,7 @@ class App:
         if origin and ("*" in self.cors_origins or origin in self.cors_origins):
             response.headers["access-control-allow-origin"] = origin
             response.headers["vary"] = "origin"
+            response.head = None
 
     # Furnace's own paths
 
@@ -264,6 +266,7 @@ def _indexed(version: Version) -> dict[str, Any]:
     return {"name": version.name, "version": version.version, "state": state, "reason": version.reason}
 
 
+@lru_cache(256)
 def _matched(path: str) -> tuple[dict[str, Handle], dict[str, str]]:
     for pattern, methods in _PATTERNS:
         found = pattern.fullmatch(path)

@@ -12,6 +12,9 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+SMALL_BYTES = 4096
+"""What is copied in less time than it takes to make a view of it."""
+
 _TYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype(np.bool_),
     "UINT8": np.dtype(np.uint8),
@@ -106,9 +109,11 @@ def to_bytes(array: Array) -> bytes | memoryview:
     """An array as little-endian bytes in row order."""
     if array.dtype.kind in "OUS":
         return pack_strings(array)
+    if array.dtype.byteorder == ">":
+        array = array.astype(array.dtype.newbyteorder("<"))
+    if array.nbytes <= SMALL_BYTES:
+        return array.tobytes()
     flat = np.ascontiguousarray(array)
-    if flat.dtype.byteorder == ">":
-        flat = flat.astype(flat.dtype.newbyteorder("<"))
     return flat.reshape(-1).view(np.uint8).data if flat.size else b""
 
 

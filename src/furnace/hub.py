@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import RLock, Timer
 from typing import Any
 
@@ -31,6 +31,8 @@ class Version:
     version: str
     worker: Worker | None = None
     reason: str = ""
+    layouts: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    """What was read once about requests that differ in their tensors only."""
 
     @property
     def ready(self) -> bool:
@@ -143,6 +145,8 @@ class Hub:
 
 def newest(versions: dict[str, Version]) -> Version:
     """The highest version that is ready, else the highest."""
+    if len(versions) == 1:
+        return next(iter(versions.values()))
     ordered = sorted(versions.values(), key=_order)
     return next((each for each in reversed(ordered) if each.ready), ordered[-1])
 

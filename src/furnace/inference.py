@@ -22,6 +22,12 @@ class Policy:
     allow_non_finite: bool = False
     timeout: float | None = 60.0
 
+    def allowed(self, asked: float | None) -> float | None:
+        """The time of a request that asks for some, or for none in particular."""
+        if asked is None or self.timeout is None:
+            return self.timeout if asked is None else asked
+        return min(asked, self.timeout)
+
 
 async def infer(
     version: Version,
@@ -42,9 +48,8 @@ async def infer(
     except FurnaceError as error:
         worker.statistics.note_answer(error.code)
         raise
-    allowed = policy.timeout if timeout is None else min(timeout, policy.timeout or timeout)
     key = batch_key(inputs) if worker.joins else whole_key(inputs)
-    return await perform(worker, inputs, rows, key, timeout=allowed, request=request)
+    return await perform(worker, inputs, rows, key, timeout=policy.allowed(timeout), request=request)
 
 
 def _rows(inputs: list[Array | None]) -> int:

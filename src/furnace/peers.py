@@ -35,14 +35,9 @@ class Peers:
     async def listen(self) -> None:
         """Let the others ask."""
         from furnace.app import refusal
-        from furnace.http.connection import Connection
 
         listener = Listener(self._server.app.handle_peer, refusal, Limits())
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_unix_server(
-            lambda: Connection(self._server.app.handle_peer, refusal, Limits(), listener.connections, loop),
-            str(self._mine),
-        )
+        self._listener = await asyncio.get_running_loop().create_unix_server(listener.connection, str(self._mine))
 
     async def close(self) -> None:
         """Be asked no more."""

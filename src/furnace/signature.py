@@ -88,6 +88,11 @@ class Signature:
         return found
 
 
+def is_finite(array: Array) -> bool:
+    """Whether there is no NaN and no infinity."""
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
 def _faults(
     spec: TensorSpec, array: Array, sizes: dict[str, tuple[int, str]], limit: int, finite: bool
 ) -> Sequence[str]:
@@ -109,6 +114,6 @@ def _faults(
                     before, where = sizes.setdefault(size, (given, spec.name))
                     if before != given:
                         faults.append(f"{size} is {before} in input {where!r} and {given} in {spec.name!r}")
-    if finite and array.dtype.kind == "f" and array.size and not np.isfinite(array).all():
+    if finite and not is_finite(array):
         faults.append(f"input {spec.name!r} holds NaN or infinity; start with --allow-non-finite to let them through")
     return faults

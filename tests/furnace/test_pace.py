@@ -8,12 +8,16 @@ import threading
 import numpy as np
 import pytest
 
+from furnace.engine import warming
 from furnace.engine.batching import batch_key
 from furnace.engine.delivery import perform
-from furnace.engine.pace import SHORT_SECONDS, Pace
+from furnace.engine.job import Job
+from furnace.engine.pace import ALONE_SECONDS, SHORT_SECONDS, Pace
+from furnace.engine.spreading import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS, Spread
 from furnace.engine.worker import GATE, Worker
 from furnace.errors import InferenceFailed, Overloaded
 from furnace.http.driving import Driven
+from furnace.http.messages import Request
 from furnace.models.served import ServedModel
 from furnace.signature import Signature, TensorSpec
 
@@ -57,6 +61,88 @@ def test_a_long_run_makes_its_kind_long_until_a_short_one_comes():
     assert pace.short_rows(KEY, SIZES) == 0
     pace.note(KEY, 1, 1e-4, SIZES)
     assert pace.short_rows(KEY, SIZES) == 1
+
+
+def test_an_only_client_may_have_longer_runs():
+    pace = Pace()
+    pace.note(KEY, 1, (SHORT_SECONDS + ALONE_SECONDS) / 2, SIZES)
+    assert pace.short_rows(KEY, SIZES) == 0
+    assert pace.short_rows(KEY, SIZES, alone=True) == 1
+    pace.note(KEY, 1, 100 * ALONE_SECONDS, SIZES)
+    assert pace.short_rows(KEY, SIZES, alone=True) == 0
+
+
+def test_what_is_short_is_looked_at_anew_when_a_pace_or_the_sizes_change():
+    pace = Pace()
+    assert pace.short_rows(KEY, SIZES) == 0
+    pace.restart(KEY, 1, 1e-4)
+    assert pace.short_rows(KEY, SIZES) == 1
+    pace.note(KEY, 2, 1e-4, SIZES)
+    assert pace.short_rows(KEY, SIZES) == 2
+    assert pace.short_rows(KEY, [1]) == 1
+    for number in range(2000):
+        pace.note((number,), 1, 1e-4, SIZES)
+    assert pace.short_rows(KEY, SIZES) == 0
+
+
+def lasting(seconds, at, rows=1, key=KEY):
+    job = Job([ONE], rows, key)
+    job.enqueued, job.compute_seconds = at, seconds
+    return job
+
+
+def test_runs_on_all_cores_that_take_long_go_back_to_one_for_a_while():
+    spread = Spread(noted([]), KEY, 1e-4)
+    assert not spread.takes(lasting(0, 1.0, rows=2))
+    assert not spread.takes(lasting(0, 1.0, key=("another",)))
+    for _ in range(100):  # one that takes twice as long is no reason
+        spread.note(lasting(2e-4, 1.0), on_all=True)
+    assert spread.takes(lasting(0, 1.0))
+    now, pauses = 1.0, []
+    for _ in range(12):
+        spread.note(lasting(0.02, now), on_all=True)
+        begin = now
+        while not spread.takes(lasting(0, now)):
+            spread.note(lasting(1e-4, now), on_all=False)
+            now += 0.01
+        pauses.append(now - begin)
+    assert pauses[0] == pytest.approx(PAUSE_SECONDS, abs=0.05)
+    assert pauses[:4] == sorted(pauses[:4])
+    assert pauses[-1] == pytest.approx(LONGEST_PAUSE_SECONDS, abs=0.05)
+
+
+def test_an_only_client_gets_all_cores_and_others_do_not():
+    runs, wide = [], []
+    worker = steady(noted(runs))
+    worker.spread = Spread(noted(wide), KEY, 1e-4)
+    alone, beside = Request("POST", "/", {}), Request("POST", "/", {})
+    alone.alone = True
+
+    async def main():
+        return [await perform(worker, [ONE], 1, KEY, request=each) for each in (alone, beside, alone)]
+
+    assert [job.outputs[0].tolist() for job in asyncio.run(main())] == [[[2, 2]]] * 3
+    assert (len(wide), len(runs)) == (2, 1)
+    assert worker.pending == 0
+    assert worker.close(20)
+
+
+@pytest.mark.parametrize(
+    "rows, sizes",
+    [
+        ([10, 7, 5, 4.5, 4.3, 4.2], [1, 2, 4, 8, 16]),  # each is faster, the last one hardly
+        ([10, 10.1, 10, 9.9, 10, 10], [1, 2, 4]),  # two threads share four rows
+        ([10, 14, 15, 16, 20, 20], [1]),
+        ([10, 12, 9, 12, 8, 12], [1, 2, 4, 8, 16]),  # one that is slower may be chance
+    ],
+)
+def test_batch_sizes_that_make_rows_no_faster_are_left_out(monkeypatch, rows, sizes):
+    worker = Worker(ServedModel("m", "1", ROWS, noted([]), steady=True), max_batch_size=32)
+    times = dict(zip(worker.sizes, rows))
+    monkeypatch.setattr(warming.threads, "most", lambda: 2)
+    monkeypatch.setattr(warming, "_timed", lambda _, size: size * times[size] * 1e-2)
+    assert warming._useful(worker) == sizes
+    assert worker.close(20)
 
 
 def test_kinds_are_forgotten_in_the_end():

@@ -53,7 +53,7 @@ def infer_request(
 
 def infer_response(body: bytes, header: str | None) -> dict[str, Array]:
     """The outputs by name."""
-    text, rest = binary.split(body, header)
+    text, rest = (body, memoryview(b"")) if header is None else binary.split(body, header)
     reader = binary.Reader(rest)
     found: dict[str, Array] = {}
     for output in orjson.loads(text)["outputs"]:

@@ -26,7 +26,14 @@ class Mailbox:
         self.loop = loop
         self._finished: deque[Ticket] = deque()
         self._called = False
-        self.gatherings: WeakKeyDictionary[Worker, Gathering] = WeakKeyDictionary()
+        self._gatherings: WeakKeyDictionary[Worker, Gathering] = WeakKeyDictionary()
+
+    def gathering(self, worker: Worker) -> Gathering:
+        """Where jobs of a worker's short runs meet."""
+        found = self._gatherings.get(worker)
+        if found is None:
+            found = self._gatherings[worker] = Gathering(self.loop)
+        return found
 
     def put(self, ticket: Ticket) -> None:
         """From any thread."""
@@ -46,13 +53,14 @@ class Ticket:
 
     __slots__ = ("future", "job", "mailbox", "timeout", "timer", "worker")
 
-    def __init__(self, worker: Worker, mailbox: Mailbox, inputs: Sequence[Array | None], rows: int, key: Key) -> None:
+    def __init__(self, worker: Worker, mailbox: Mailbox, job: Job, timeout: float | None) -> None:
         self.worker = worker
         self.mailbox = mailbox
         self.future: asyncio.Future[Job] = mailbox.loop.create_future()
-        self.timeout: float | None = None
+        self.timeout = timeout
         self.timer: asyncio.TimerHandle | None = None
-        self.job = Job(inputs, rows, key, self._done)
+        self.job = job
+        job.done = self._done
 
     def watch(self) -> None:
         """Expire in time, wherever the job is then."""
@@ -127,6 +135,15 @@ class Gathering:
 _MAILBOXES: WeakKeyDictionary[asyncio.AbstractEventLoop, Mailbox] = WeakKeyDictionary()
 
 
+def _mailbox() -> Mailbox:
+    """That of the running loop."""
+    loop = asyncio.get_running_loop()
+    found = _MAILBOXES.get(loop)
+    if found is None:
+        found = _MAILBOXES[loop] = Mailbox(loop)
+    return found
+
+
 async def perform(
     worker: Worker,
     inputs: Sequence[Array | None],
@@ -137,33 +154,30 @@ async def perform(
     request: Request | None = None,
 ) -> Job:
     """Submit a job and wait for it. The client's leaving and the timeout cancel it while it still waits."""
-    loop = asyncio.get_running_loop()
-    mailbox = _MAILBOXES.get(loop)
-    if mailbox is None:
-        mailbox = _MAILBOXES[loop] = Mailbox(loop)
-    ticket = Ticket(worker, mailbox, inputs, rows, key)
+    job = Job(inputs, rows, key)
     if timeout is not None:
-        ticket.timeout = timeout
-        ticket.job.deadline = ticket.job.enqueued + timeout
+        job.deadline = job.enqueued + timeout
+    alone = request is not None and request.alone
+    short = rows <= worker.short_rows(key, alone)
+    if short:
+        worker.reserve()
+        if alone and worker.run_alone(job):
+            if job.error is not None:
+                raise job.error
+            return job
+    mailbox = _mailbox()
+    ticket = Ticket(worker, mailbox, job, timeout)
     if request is not None:
         request.when_gone(ticket.leave)
-    if rows <= worker.short_rows(key):
-        worker.reserve()
-        if request is not None and request.alone and worker.run_here([ticket.job]):
-            if ticket.job.error is not None:
-                raise ticket.job.error
-            return ticket.job
-        gathering = mailbox.gatherings.get(worker)
-        if gathering is None:
-            gathering = mailbox.gatherings[worker] = Gathering(loop)
-        gathering.add(ticket)
+    if short:
+        mailbox.gathering(worker).add(ticket)
     else:
-        worker.submit(ticket.job)
+        worker.submit(job)
         ticket.watch()
     try:
         return await ticket.future
     except asyncio.CancelledError:  # whoever waited has been told to stop
-        ticket.job.cancelled = True
+        job.cancelled = True
         raise
     finally:
         if ticket.timer is not None:

@@ -15,7 +15,8 @@ class Job:
     """Inputs in the order of the signature, and a place for what comes of them.
 
     `done` is called once, on the worker's thread, when `outputs` or `error` is set; the front puts a hop to its own
-    event loop there. Setting `cancelled` lets the worker skip a job that nobody waits for any more.
+    event loop there. It is None for a job that never leaves the loop. Setting `cancelled` lets the worker skip a job
+    that nobody waits for any more.
     """
 
     __slots__ = (
@@ -28,7 +29,7 @@ class Job:
         inputs: Sequence[Array | None],
         rows: int,
         key: Key,
-        done: Callable[[Job], None],
+        done: Callable[[Job], None] | None = None,
         deadline: float | None = None,
     ) -> None:
         self.inputs = inputs

@@ -2,13 +2,17 @@
 
 A run that takes every core is the fastest for a large model on a quiet machine. For a small one it is the slowest: the
 threads wait for each other longer than they compute, and as soon as the front or another process has a core, every run
-waits for that core. So a process that serves nothing but small models computes on one thread.
+waits for that core. So a process that serves nothing but small models computes on one thread. An only client leaves
+the other cores idle while it waits: its runs may take them all (`spreading.py`).
 
 The number is one for the whole process. It is chosen only in processes that belong to the server (`own_process`), never
 in a program that has a server as a part.
 """
 
 from __future__ import annotations
+
+import ctypes
+from contextlib import AbstractContextManager, nullcontext
 
 from furnace.models.served import ServedModel
 
@@ -43,6 +47,20 @@ def changes() -> bool:
     return _Choice.allowed > 1
 
 
+def most() -> int:
+    """How many threads a run may take."""
+    return max(1, _Choice.allowed)
+
+
+def give_back_memory() -> None:
+    """What warming has used and let go of goes back to the system, in processes that belong to the server."""
+    if not _Choice.allowed:
+        return
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def use_one() -> None:
     """Compute on one thread until `settle`."""
     if not changes():
@@ -50,6 +68,28 @@ def use_one() -> None:
     from burn.backend.cpu.pool import set_num_threads
 
     set_num_threads(1)
+
+
+class _AllCores:
+    """Inside this block runs take every core of the process. One thread at a time."""
+
+    def __enter__(self) -> None:
+        from burn.backend.cpu.pool import set_num_threads
+
+        set_num_threads(_Choice.allowed)
+
+    def __exit__(self, *_: object) -> None:
+        from burn.backend.cpu.pool import set_num_threads
+
+        set_num_threads(1)
+
+
+_ALL_CORES = _AllCores()
+
+
+def all_cores() -> AbstractContextManager[None]:
+    """A `with` block for a run that may take every core; it changes nothing where all runs do."""
+    return nullcontext() if _Choice.large or not changes() else _ALL_CORES
 
 
 def settle(seconds: float | None) -> bool:

@@ -17,6 +17,7 @@ from furnace.engine import threads
 from furnace.engine.batching import batch_key, whole_key
 from furnace.engine.job import Key
 from furnace.engine.pace import SHORT_SECONDS
+from furnace.engine.spreading import Spread
 from furnace.engine.worker import GATE, Worker
 from furnace.signature import TensorSpec
 
@@ -32,7 +33,12 @@ TIMES = 3
 TIMED_SECONDS = 0.01
 """How long runs of a batch size are timed, if they are short; the fastest counts."""
 TOLERANCE = 0.08
-"""By how much a row of a larger batch may be slower than one of the best."""
+"""By how much a row of a larger batch may be slower than one of the best, while cores can still share the rows."""
+GAIN = 0.03
+"""By how much it must be faster after that."""
+ROWS_A_THREAD = 2
+RUN_SECONDS = 5e-5
+"""What a run costs beside its rows."""
 TIMED_RUNS = 6
 LONG_SECONDS = 0.02
 """A run that takes longer is timed twice and no more."""
@@ -57,6 +63,7 @@ def warm(worker: Worker) -> None:
             worker.joins, worker.sizes = False, [1]
             _timed(worker, 1)
             log.warning("model %s: its rows depend on each other, so requests never share a run", model.name)
+        threads.give_back_memory()
     except Exception as error:
         log.warning("model %s: not warmed, it refuses made-up inputs: %s", model.name, error)
 
@@ -70,7 +77,7 @@ def _warm_alone(worker: Worker) -> None:
     finally:
         small = threads.settle(worker.pace.known(_key(worker, 1), 1))
     if small:
-        log.info("model %s: runs are short, so each takes one core", worker.model.name)
+        _warm_for_one(worker)
     if small or not threads.changes():
         return
     for rows in worker.sizes:
@@ -79,13 +86,29 @@ def _warm_alone(worker: Worker) -> None:
             worker.model.run(inputs)
 
 
+def _warm_for_one(worker: Worker) -> None:
+    """A plan of one row for all cores beside that for one core."""
+    log.info("model %s: runs are short, so each takes one core", worker.model.name)
+    another = getattr(worker.model.run, "another", None)
+    if another is None or not threads.changes():
+        return
+    inputs, run = example(worker.model.signature.inputs, 1), another()
+    with threads.all_cores():
+        for _ in range(TIMES):
+            run(inputs)
+    key = _key(worker, 1)
+    worker.spread = Spread(run, key, worker.pace.known(key, 1) or SHORT_SECONDS)
+
+
 def _useful(worker: Worker) -> list[int]:
-    """The batch sizes worth having: those after which rows only get slower are left out, and so are their plans."""
+    """The batch sizes worth having: those after which rows get no faster are left out, and so are their plans."""
     found, best, worse, place = 0, float("inf"), 0, 0
     for place, size in enumerate(worker.sizes):
-        seconds = _timed(worker, size) / size
+        seconds = (_timed(worker, size) + RUN_SECONDS) / size
+        most = 1 + TOLERANCE if size <= ROWS_A_THREAD * threads.most() else 1 - GAIN
+        enough = seconds <= best * most
         best = min(best, seconds)
-        if seconds <= best * (1 + TOLERANCE) or not worker.model.steady:
+        if enough or not worker.model.steady:
             found, worse = place, 0
         else:
             worse += 1

@@ -14,10 +14,12 @@ import time
 from collections import deque
 from threading import Condition, Lock, RLock, Thread
 
-from furnace.engine.batching import buckets, run_joined, run_rows
+from furnace.engine.batching import Run, buckets, run_joined, run_rows
 from furnace.engine.job import Job, Key
 from furnace.engine.pace import Pace
+from furnace.engine.spreading import Spread
 from furnace.engine.statistics import Statistics
+from furnace.engine.threads import all_cores
 from furnace.errors import DeadlineExceeded, FurnaceError, InferenceFailed, Overloaded, Unready
 from furnace.models.served import ServedModel
 
@@ -40,6 +42,7 @@ class Worker:
         self.sizes = buckets(max_batch_size) if self.joins else [1]
         self.batch_delay = batch_delay
         self.pace = Pace()
+        self.spread: Spread | None = None
         self.pending = 0
         self._jobs: deque[Job] = deque()
         self._changed = Condition(Lock())
@@ -73,19 +76,34 @@ class Worker:
             self.pending -= 1
         self.statistics.note_answer(outcome)
 
-    def short_rows(self, key: Key) -> int:
+    def short_rows(self, key: Key, alone: bool = False) -> int:
         """How many rows of a key make a run that is short enough for the caller's own thread; 0 for none."""
         if not self.model.steady or self.batch_delay > 0 or self._jobs:
             return 0
-        return self.pace.short_rows(key, self.sizes)
+        return self.pace.short_rows(key, self.sizes, alone)
 
-    def run_here(self, jobs: list[Job], wait: bool = False) -> bool:
+    def run_alone(self, job: Job) -> bool:
+        """Run the job of an only client, as `run_here` does."""
+        spread = self.spread
+        if spread is None:
+            return self.run_here([job])
+        on_all = spread.takes(job)
+        if on_all:
+            with all_cores():
+                done = self.run_here([job], run=spread.run)
+        else:
+            done = self.run_here([job])
+        if done:
+            spread.note(job, on_all)
+        return done
+
+    def run_here(self, jobs: list[Job], wait: bool = False, run: Run | None = None) -> bool:
         """Run jobs of one key that have a place; False, with nothing done, while another model runs."""
         if not GATE.acquire(wait):
             return False
         try:
             with self.model.serving():
-                self._attempt(jobs)
+                self._attempt(jobs, run or self.model.run)
         finally:
             GATE.release()
             with self._changed:
@@ -134,7 +152,7 @@ class Worker:
                 return
             try:
                 with GATE:
-                    self._attempt(jobs)
+                    self._attempt(jobs, self.model.run)
             finally:
                 with self._changed:
                     self.pending -= len(jobs)
@@ -174,17 +192,17 @@ class Worker:
         self._jobs.extendleft(reversed(kept))
         return rows
 
-    def _attempt(self, jobs: list[Job]) -> None:
+    def _attempt(self, jobs: list[Job], run: Run) -> None:
         """Every job gets its outputs or its error, whatever the model does."""
         try:
-            self._run(jobs)
+            self._run(jobs, run)
         except BaseException as error:
             log.exception("model %s: a run failed", self.model.name)
             for job in jobs:
                 if job.outputs is None and job.error is None:
                     job.error = error if isinstance(error, FurnaceError) else InferenceFailed(str(error))
 
-    def _run(self, jobs: list[Job]) -> None:
+    def _run(self, jobs: list[Job], run: Run) -> None:
         now = time.perf_counter()
         live, queued, rows = [], [], 0
         for job in jobs:
@@ -200,35 +218,37 @@ class Worker:
         if not live:
             return
         try:
-            self._together(live)
+            self._together(live, run)
         except Exception as error:
             if len(live) == 1:
                 live[0].error = failure(error)
             else:
-                self._alone(live)
+                self._alone(live, run)
         seconds = time.perf_counter() - now
         for job in live:
             job.compute_seconds = seconds
         self.pace.note(live[0].key, rows, seconds, self.sizes)
         self.statistics.note_run(queued, seconds, rows)
 
-    def _together(self, jobs: list[Job]) -> None:
+    def _together(self, jobs: list[Job], run: Run) -> None:
         if self.joins:
-            run_joined(self.model.run, jobs, self.sizes)
+            run_joined(run, jobs, self.sizes)
         else:
-            jobs[0].outputs = list(self.model.run(jobs[0].inputs))
+            jobs[0].outputs = list(run(jobs[0].inputs))
             jobs[0].batch_rows = jobs[0].rows
 
-    def _alone(self, jobs: list[Job]) -> None:
+    def _alone(self, jobs: list[Job], run: Run) -> None:
         for job in jobs:
             try:
-                job.outputs = list(run_rows(self.model.run, job.inputs, job.rows, self.sizes))
+                job.outputs = list(run_rows(run, job.inputs, job.rows, self.sizes))
                 job.batch_rows = job.rows
             except Exception as error:
                 job.error = failure(error)
 
     def _finish(self, job: Job) -> None:
         self.statistics.note_answer(_outcome(job))
+        if job.done is None:
+            return
         try:
             job.done(job)
         except Exception:  # the front has gone: its loop is closed

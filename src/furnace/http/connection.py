@@ -1,7 +1,8 @@
 """One connection of HTTP/1.1, with a limit on everything a client may send and on the time it may take.
 
-The parser is the one Node.js uses, through `httptools`. Requests of a connection are answered in order, one at a time;
-reading pauses while one is at work, so a client that pipelines cannot fill the memory.
+The parser is the one Node.js uses, through `httptools`; large bodies go past it (`incoming.py`). Requests of a
+connection are answered in order, one at a time; reading pauses while one is at work, so a client that pipelines cannot
+fill the memory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 import httptools
 
 from furnace.http.driving import Driven
-from furnace.http.messages import Request, Response
+from furnace.http.incoming import LEAST, MOST, Incoming
+from furnace.http.messages import Body, Request, Response, head_of
 
 log = logging.getLogger("furnace")
 
@@ -25,7 +27,10 @@ Fault = Callable[[int, str], Response]
 
 GRACE_SECONDS = 0.3
 """How long an idle connection stays open when the server ends: closing at once would lose a request under way."""
+READ_BYTES = 256 << 10
 _ONCE = frozenset(("content-length", "host", "transfer-encoding"))
+_LATE_HEADERS, _LATE_BODY = "the headers did not come in time", "the body did not come in time"
+_JSON_LENGTH = "inference-header-content-length"
 
 
 @dataclass(slots=True)
@@ -42,15 +47,29 @@ class Limits:
     connections: int = 4096
 
 
-class Connection(asyncio.Protocol):
+def read_buffer() -> memoryview:
+    """Memory that the connections of a loop read into: what is in it is taken before another one reads."""
+    return memoryview(bytearray(READ_BYTES))
+
+
+class Connection(asyncio.BufferedProtocol):
     """Reads requests, hands them to the handler, writes the answers."""
 
-    def __init__(self, handler: Handler, fault: Fault, limits: Limits, connections: set[Connection], loop: Any) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        fault: Fault,
+        limits: Limits,
+        connections: set[Connection],
+        loop: Any,
+        buffer: memoryview,
+    ) -> None:
         self._handler = handler
         self._fault = fault
         self._limits = limits
         self._connections = connections
         self._loop = loop
+        self._buffer = buffer
         self._transport: Any = None
         self._peer = ""
         self._timer: Any = None
@@ -64,6 +83,7 @@ class Connection(asyncio.Protocol):
         self._paused = False
         self._ending = False
         self._completed = False
+        self._in_body = False
         self.closing = False
         self._parser = httptools.HttpRequestParser(self)
         self.on_message_begin()
@@ -90,13 +110,23 @@ class Connection(asyncio.Protocol):
         if self._current is not None:
             self._current.client_left()
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer if self._incoming is None else self._incoming.rest
+
+    def buffer_updated(self, count: int) -> None:
         if self.closing:
             return
-        if self._reading == "nothing" and self._current is None:
+        if self._incoming is None:
+            self._parse(self._buffer[:count])
+        elif self._incoming.advance(count):
+            self.on_message_complete()
+            self._parser = httptools.HttpRequestParser(self)  # the one before still waits for the body
+
+    def _parse(self, data: memoryview) -> None:
+        begins = self._reading == "nothing" and self._current is None
+        if begins:
             self._reading = "headers"  # from the first byte on, so that empty lines do not buy time
-            self._expect(self._limits.header_seconds, "the headers did not come in time")
-        self._completed = False
+        self._completed = self._in_body = False
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -112,6 +142,10 @@ class Connection(asyncio.Protocol):
                 self._seen += len(data)
                 if self._seen > self._limits.header_bytes:
                     self._refuse(431, f"the headers are longer than {self._limits.header_bytes} bytes, the limit")
+                elif begins:
+                    self._expect(self._limits.header_seconds, _LATE_HEADERS)
+            elif self._in_body and self._current is None:
+                self._expect(self._limits.body_seconds, _LATE_BODY)
 
     def pause_writing(self) -> None:
         self._drained = asyncio.Event()
@@ -127,6 +161,7 @@ class Connection(asyncio.Protocol):
         self._target = b""
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
+        self._incoming: Incoming | None = None
         self._read = 0
         self._seen = 0
         self._reading = "headers"
@@ -146,6 +181,7 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         self._reading = "body"
+        self._in_body = True
         length = self._headers.get("content-length")
         if length is not None and length.isdigit() and int(length) > self._limits.body_bytes:
             raise _Refused(413, f"the body has {length} bytes, the limit is {self._limits.body_bytes}")
@@ -153,19 +189,27 @@ class Connection(asyncio.Protocol):
             raise _Refused(400, "content-length and transfer-encoding exclude each other")
         if self._headers.get("expect", "").lower() == "100-continue" and self._current is None:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if self._current is None:
-            self._expect(self._limits.body_seconds, "the body did not come in time")
+        if length is not None and self._current is None and length.isdigit() and LEAST <= int(length) <= MOST:
+            header = self._headers.get(_JSON_LENGTH, "")
+            self._incoming = Incoming(int(length), int(header) if header.isdecimal() and len(header) < 9 else 0)
 
     def on_body(self, piece: bytes) -> None:
         self._read += len(piece)
         if self._read > self._limits.body_bytes:
             raise _Refused(413, f"the body is longer than {self._limits.body_bytes} bytes, the limit")
-        self._body.append(piece)
+        if self._incoming is not None:
+            self._incoming.add(piece)
+        else:
+            self._body.append(piece)
 
     def on_message_complete(self) -> None:
         self._reading = "nothing"
-        self._completed = True
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        self._completed, self._in_body = True, False
+        body: Body
+        if self._incoming is not None:
+            body, self._incoming = self._incoming.view, None
+        else:
+            body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         method = self._parser.get_method().decode("ascii", "replace")
         request = Request(method, self._target.decode("latin-1"), self._headers, body, self._peer)
         self._ready.append((request, self._parser.should_keep_alive()))
@@ -228,21 +272,16 @@ class Connection(asyncio.Protocol):
             return
         if self._reading == "nothing":
             self._expect(self._limits.idle_seconds, None)
+        elif self._reading == "headers":
+            self._expect(self._limits.header_seconds, _LATE_HEADERS)
+        else:
+            self._expect(self._limits.body_seconds, _LATE_BODY)
         if self._paused:
             self._paused = False
             self._transport.resume_reading()
 
     def _write(self, response: Response, head_only: bool, keep: bool) -> None:
-        text = f"HTTP/1.1 {response.status} {response.reason}\r\n"
-        for name, value in response.headers.items():
-            text += f"{name}: {value}\r\n"
-        if response.stream is not None:
-            text += "transfer-encoding: chunked\r\n"
-        else:
-            text += f"content-length: {len(response.body)}\r\n"
-        if not keep:
-            text += "connection: close\r\n"
-        head = (text + "\r\n").encode("latin-1", "replace")
+        head = response.head if keep and response.head is not None else head_of(response, keep)
         self._transport.write(head if head_only else head + response.body)
 
     async def _write_stream(self, stream: AsyncIterator[bytes]) -> bool:

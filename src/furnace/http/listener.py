@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from burn.errors import BurnError
-from furnace.http.connection import Connection, Fault, Handler, Limits
+from furnace.http.connection import Connection, Fault, Handler, Limits, read_buffer
 
 
 class ListenError(BurnError, OSError):
@@ -24,15 +24,13 @@ class Listener:
         self._fault = fault
         self._limits = limits
         self.connections: set[Connection] = set()
+        self._buffer = read_buffer()
         self._server: asyncio.Server | None = None
 
     async def listen(self, host: str, port: int, *, tls: ssl.SSLContext | None = None, sock: Any = None) -> int:
         """Begin to accept; gives the port, which is chosen by the system when `port` is 0."""
         loop = asyncio.get_running_loop()
-
-        def made() -> Connection:
-            return Connection(self._handler, self._fault, self._limits, self.connections, loop)
-
+        made = self.connection
         try:
             if sock is not None:
                 self._server = await loop.create_server(made, sock=sock, ssl=tls, backlog=1024)
@@ -48,6 +46,11 @@ class Listener:
             raise ListenError(f"cannot listen on {host}:{port}: {error}") from error
         address = self._server.sockets[0].getsockname()
         return int(address[1]) if isinstance(address, tuple) else 0
+
+    def connection(self) -> Connection:
+        """One more; called in the loop that it will live in."""
+        loop = asyncio.get_running_loop()
+        return Connection(self._handler, self._fault, self._limits, self.connections, loop, self._buffer)
 
     async def close(self, seconds: float) -> int:
         """Accept no more, let requests at work be answered, close; gives how many had to be cut after `seconds`."""

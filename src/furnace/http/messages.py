@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 
 JSON = "application/json"
+Body = bytes | memoryview
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -19,7 +20,7 @@ class Request:
 
     __slots__ = ("_left", "alone", "body", "client", "from_peer", "gone", "headers", "method", "path", "query_text")
 
-    def __init__(self, method: str, target: str, headers: dict[str, str], body: bytes = b"", client: str = "") -> None:
+    def __init__(self, method: str, target: str, headers: dict[str, str], body: Body = b"", client: str = "") -> None:
         path, _, query = target.partition("?")
         self.method = method
         self.path = unquote(path) if "%" in path else path
@@ -54,9 +55,12 @@ class Request:
 
 
 class Response:
-    """A status, headers and a body; `stream` in the place of a body is sent piece by piece."""
+    """A status, headers and a body; `stream` in the place of a body is sent piece by piece.
 
-    __slots__ = ("body", "headers", "status", "stream")
+    `head` is what `head_of` gives, where that is known.
+    """
+
+    __slots__ = ("body", "head", "headers", "status", "stream")
 
     def __init__(
         self,
@@ -65,8 +69,10 @@ class Response:
         content_type: str = JSON,
         headers: dict[str, str] | None = None,
         stream: AsyncIterator[bytes] | None = None,
+        head: bytes | None = None,
     ) -> None:
         self.status = status
+        self.head = head
         self.body = body
         self.headers = {"content-type": content_type} if body or stream is not None else {}
         if headers:
@@ -77,6 +83,20 @@ class Response:
     def reason(self) -> str:
         """The words beside the status."""
         return _REASONS.get(self.status, "")
+
+
+def head_of(response: Response, keep: bool = True) -> bytes:
+    """The status line and the headers as they go over a connection that is kept or not."""
+    text = f"HTTP/1.1 {response.status} {response.reason}\r\n"
+    for name, value in response.headers.items():
+        text += f"{name}: {value}\r\n"
+    if response.stream is not None:
+        text += "transfer-encoding: chunked\r\n"
+    else:
+        text += f"content-length: {len(response.body)}\r\n"
+    if not keep:
+        text += "connection: close\r\n"
+    return (text + "\r\n").encode("latin-1", "replace")
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -39,7 +39,7 @@ class Preprocessing:
     std: tuple[float, ...]
     datatype: str
 
-    def apply(self, body: bytes, content_type: str) -> Array:
+    def apply(self, body: bytes | memoryview, content_type: str) -> Array:
         """The input of one picture."""
         array = self._pixels(_opened(body, content_type))
         values = (array / self.scale - np.asarray(self.mean)) / np.asarray(self.std)
@@ -158,7 +158,7 @@ def _sizes(spec: TensorSpec, layout: str) -> tuple[int | None, int | None, int |
     return (size("C") if "C" in places else 1), size("H"), size("W")
 
 
-def _opened(body: bytes, content_type: str) -> Any:
+def _opened(body: bytes | memoryview, content_type: str) -> Any:
     try:
         from PIL import Image
     except ImportError as error:

@@ -31,11 +31,11 @@ class ModuleRunner:
 
     def __call__(self, inputs: Sequence[Array | None]) -> list[Any]:
         """The outputs in order."""
-        if not self._captures or any(each is None or each.dtype.kind in "OUS" for each in inputs):
-            return self._plainly(inputs)
         key = _key(inputs)
         function = self._plans.get(key)
         if function is None:
+            if not self._captures or any(each is None or each.dtype.kind in "OUS" for each in inputs):
+                return self._plainly(inputs)
             function = self._plans[key] = burn.compile(_forward, notice=_note)
             if len(self._plans) > PLANS:
                 self._plans.popitem(last=False)
@@ -47,6 +47,10 @@ class ModuleRunner:
         """Let go of the plan for inputs of these shapes and types."""
         self._plans.pop(_key(inputs), None)
 
+    def another(self) -> ModuleRunner:
+        """The same module with plans of its own: a plan is made for a number of threads."""
+        return ModuleRunner(self.module, self.device)
+
     def _plainly(self, inputs: Sequence[Array | None]) -> list[Any]:
         return _listed(self.module(*[self._placed(each) for each in inputs]))
 
@@ -57,7 +61,7 @@ class ModuleRunner:
 
 
 def _key(inputs: Sequence[Array | None]) -> Any:
-    return tuple([(each.shape, each.dtype) for each in inputs if each is not None])
+    return tuple([None if each is None else (each.shape, each.dtype) for each in inputs])
 
 
 def _in_order(array: Any) -> Any:

@@ -9,18 +9,18 @@ import orjson
 from furnace import datatypes
 from furnace.datatypes import Array
 from furnace.errors import BadRequest
+from furnace.http.messages import Body
 
 HEADER = "inference-header-content-length"
+CONTENT_TYPE = "application/octet-stream"
 
 
-def split(body: bytes, header: str | None) -> tuple[bytes, memoryview]:
+def split(body: Body, header: str) -> tuple[bytes, memoryview]:
     """The JSON part of a body, and what follows it."""
-    if header is None:
-        return body, memoryview(b"")
-    if not header.isdigit() or int(header) > len(body):
+    if not header.isdecimal() or len(header) > 9 or int(header) > len(body):
         raise BadRequest(f"the header {HEADER} is {header!r}, and the body has {len(body)} bytes")
     length = int(header)
-    return body[:length], memoryview(body)[length:]
+    return bytes(body[:length]), memoryview(body)[length:]
 
 
 class Reader:

@@ -10,14 +10,16 @@ import numpy as np
 from burn.version import __version__
 from furnace import datatypes
 from furnace.datatypes import Array
+from furnace.engine.delivery import perform
 from furnace.engine.job import Job
 from furnace.errors import BadRequest, InvalidInput
-from furnace.http.messages import Request, Response, json_response
+from furnace.http.messages import Body, Request, Response, json_response
 from furnace.hub import Hub, Version
 from furnace.inference import Policy, infer, requested_timeout
 from furnace.protocols import binary
 from furnace.protocols.checking import Checker
 from furnace.protocols.json_tensors import decode_object, to_array, to_lists
+from furnace.protocols.layouts import Layout, remember
 
 EXTENSIONS = ["binary_tensor_data", "model_configuration", "model_repository", "statistics"]
 _REFUSED = ("shared_memory_region", "classification")
@@ -75,16 +77,39 @@ def _described(spec: Any) -> dict[str, Any]:
 
 async def infer_v2(request: Request, version: Version, policy: Policy) -> Response:
     """`POST /v2/models/NAME/infer`."""
-    text, rest = binary.split(request.body, request.headers.get(binary.HEADER))
+    length = request.headers.get(binary.HEADER)
+    if length is None:
+        asked, wanted, job = await _inferred(request, request.body, memoryview(b""), version, policy)
+        return _answer(asked, wanted, job, version)
+    text, rest = binary.split(request.body, length)
+    layout: Layout | None = version.layouts.get(text)
+    inputs = None if layout is None else layout.inputs(rest, policy)
+    if layout is not None and inputs is not None:
+        allowed = policy.allowed(_timeout(layout.timeout, request))
+        job = await perform(version.serving, inputs, layout.rows, layout.key, timeout=allowed, request=request)
+        return layout.answer(job) or _learnt(layout, job, version)
+    asked, wanted, job = await _inferred(request, text, rest, version, policy)
+    layout = remember(text, asked, wanted, timeout_parameter(asked), job, version)
+    return _answer(asked, wanted, job, version) if layout is None else _learnt(layout, job, version)
+
+
+async def _inferred(
+    request: Request, text: Body, rest: memoryview, version: Version, policy: Policy
+) -> tuple[InferRequest, list[tuple[int, OutputTensor]], Job]:
     asked = decode_request(text)
     arrays = read_inputs(asked, binary.Reader(rest))
-    timeout = _timeout(asked, request)
+    timeout = _timeout(timeout_parameter(asked), request)
     wanted = check_outputs(asked, version)
-    job = await infer(version, arrays, policy, timeout=timeout, request=request)
-    return _answer(asked, wanted, job, version)
+    return asked, wanted, await infer(version, arrays, policy, timeout=timeout, request=request)
 
 
-def decode_request(text: bytes) -> InferRequest:
+def _learnt(layout: Layout, job: Job, version: Version) -> Response:
+    response = _answer(layout.asked, layout.wanted, job, version)
+    layout.learn(job, response)
+    return response
+
+
+def decode_request(text: Body) -> InferRequest:
     """The JSON of a request in its types; BadRequest with everything that does not follow the protocol."""
     body = decode_object(text)
     check = Checker()
@@ -165,8 +190,7 @@ def check_outputs(asked: InferRequest, version: Version) -> list[tuple[int, Outp
     return [(places[each.name], each) for each in asked.outputs]
 
 
-def _timeout(asked: InferRequest, request: Request) -> float | None:
-    given = timeout_parameter(asked)
+def _timeout(given: float | None, request: Request) -> float | None:
     return requested_timeout(request.headers.get("x-request-timeout-ms")) if given is None else given
 
 
@@ -202,7 +226,7 @@ def _answer(asked: InferRequest, wanted: list[tuple[int, OutputTensor]], job: Jo
     if not tensors:
         return json_response(header)
     body, headers = binary.joined(header, tensors)
-    return Response(200, body, "application/octet-stream", headers)
+    return Response(200, body, binary.CONTENT_TYPE, headers)
 
 
 def as_array(value: Any, name: str) -> Array:

@@ -14,6 +14,7 @@ import orjson
 from furnace import datatypes
 from furnace.datatypes import Array
 from furnace.errors import BadRequest
+from furnace.http.messages import Body
 from furnace.signature import TensorSpec
 
 _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b", "V": "fiu", "O": "U"}
@@ -27,7 +28,7 @@ _WORDS = {
 }
 
 
-def decode(body: bytes) -> Any:
+def decode(body: Body) -> Any:
     """The value of a body; BadRequest when it is not JSON."""
     try:
         return orjson.loads(body)
@@ -35,7 +36,7 @@ def decode(body: bytes) -> Any:
         raise BadRequest(f"the body is not JSON: {error}") from None
 
 
-def decode_object(body: bytes) -> dict[str, Any]:
+def decode_object(body: Body) -> dict[str, Any]:
     """The object of a body."""
     value = decode(body)
     if not isinstance(value, dict):

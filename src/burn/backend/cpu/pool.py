@@ -147,13 +147,15 @@ class Pool:
         """Give the team back."""
         self._admission.release()
 
-    @contextlib.contextmanager
-    def serving_thread(self) -> Iterator[None]:
+    def serving_thread(self) -> contextlib.AbstractContextManager[None]:
         """Let the calling thread use the team inside a `with` block: for threads that serve requests."""
         thread = get_ident()
         if thread in self._allowed or thread == self._inherited or (self._inherited and self._team is not None):
-            yield
-            return
+            return _UNCHANGED
+        return self._declared(thread)
+
+    @contextlib.contextmanager
+    def _declared(self, thread: int) -> Iterator[None]:
         self._allowed.add(thread)
         try:
             yield
@@ -174,6 +176,7 @@ class Pool:
         return self._inherited is not None
 
 
+_UNCHANGED = contextlib.nullcontext()
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
