@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 
 from burn.errors import ArgumentError, DataError
-from burn.tools.benchmark import chart, cli, compare, first_call, machine, memory, report, results
+from burn.tools.benchmark import chart, cli, compare, first_call, machine, memory, report, results, tune
 from burn.tools.benchmark.benchmark import Setting, Target, WrongResult, difference
 from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, chosen_devices, chosen_peers, environment
 from burn.tools.benchmark.expression import drawn
@@ -27,9 +28,17 @@ from burn.tools.benchmark.process import Process, WorkerError
 from burn.tools.benchmark.results import Measurement, Outcome, Run
 from burn.tools.benchmark.runner import Pace, Plan, Runner, Team, order, subjects
 from burn.tools.benchmark.spread import Spread, best_of, direction, noise_of, ratios, spread, verdict
-from burn.tools.benchmark.suite import benchmarks, networks
-from burn.tools.benchmark.suite.functions import BurnFunctions, NumpyFunctions, Weights, convolution, drawn_weights
-from burn.tools.benchmark.suite.training import mlp_gradients, mlp_task
+from burn.tools.benchmark.suite import benchmarks, detector, networks
+from burn.tools.benchmark.suite.functions import (
+    BurnFunctions,
+    NumpyFunctions,
+    TorchFunctions,
+    Weights,
+    convolution,
+    drawn_weights,
+)
+from burn.tools.benchmark.suite.inference import listed
+from burn.tools.benchmark.suite.training import mlp_gradients, mlp_task, resnet18_train
 from burn.tools.benchmark.worker import Worker, load_suite, serve
 
 FOLDER = Path(__file__).resolve().parent
@@ -524,6 +533,8 @@ def test_the_list_names_benchmarks_targets_and_engines(capsys: pytest.CaptureFix
     "arguments, message",
     [
         (["run", "softmin"], "there is no benchmark softmin; choose from unary, binary"),
+        (["memory", "resnet19"], "resnet19 is not known; choose from cnn_train, resnet18"),
+        (["first-call", "resnet19"], "resnet19 is not known; choose from mlp_train, resnet18"),
         (["run", "--blocks", "0"], "--blocks: must be 1 or more, got 0"),
         (["run", "--peers", "theano"], "--peers: theano is not known"),
     ],
@@ -588,6 +599,89 @@ def test_a_small_encoder_is_the_same_on_a_device_and_in_numpy() -> None:
     np.testing.assert_allclose(*results, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "network, size, parameters",
+    [
+        (networks.resnet18, 32, 11_684_712),
+        (networks.resnet50, 32, 25_530_472),
+        (networks.efficientnet_b0, 32, 5_288_548 - 42_016 // 2),
+        (networks.squeezenet, 32, 1_235_496),
+        (detector.yolo_n, 32, 3_151_904 - 16),
+    ],
+)
+def test_networks_have_the_weights_of_their_papers(network: Any, size: int, parameters: int) -> None:
+    """Published counts, less a scale for each batch norm that is folded, and less the detector's decoding of boxes."""
+    f = NumpyFunctions(np.float32)
+    weights = Weights(lambda array, kind: np.broadcast_to(np.float32(0.01), array.shape))
+    network(f, weights, np.ones((1, 3, size, size), np.float32))
+    assert sum(each.size for each in weights.values) == parameters
+
+
+@pytest.mark.parametrize(
+    "network, size", [(networks.squeezenet, 48), (networks.efficientnet_b0, 40), (detector.yolo_n, 64)]
+)
+def test_networks_of_images_are_the_same_on_a_device_in_torch_and_in_numpy(network: Any, size: int) -> None:
+    pytest.importorskip("torch")
+    from burn import NdArray
+
+    x = np.random.default_rng(0).standard_normal((2, 3, size, size), dtype=np.float32)
+    exact, ours, peer = (
+        [np.asarray(each) for each in listed(network(f, Weights(f.place), f.place(x, "input")))]
+        for f in (NumpyFunctions(), BurnFunctions(NdArray()), TorchFunctions(double=True))
+    )
+    assert difference(ours, exact, 1e-4) < 1e-4
+    assert difference(peer, exact, 1e-10) < 1e-10
+
+
+def test_steps_of_resnet18_with_its_norms_are_torchs(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    benchmark = resnet18_train(batch=4, size=64)
+    work = benchmark.builders["burn"](Setting(1, tmp_path, "NdArray()"))
+    assert work.result is not None
+    assert difference(work.result(), benchmark.reference(Setting(1, tmp_path)), benchmark.tolerance) < 1e-4
+
+
+def test_the_group_of_kernels_names_benchmarks_with_targets() -> None:
+    found = cli.chosen(load_suite("burn.tools.benchmark.suite"), ["kernels"])
+    assert all(each.targets for each in found)
+    assert {"resnet18", "resnet18_train", "yolo_n", "matmul"} <= {each.name for each in found}
+
+
+def test_our_devices_can_be_measured_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BURN_ONEDNN", raising=False)
+    assert environment(DEVICES["cpu-captured"], 1, without_onednn=True)["BURN_ONEDNN"] == "off"
+    assert "BURN_ONEDNN" not in environment(DEVICES["cpu-captured"], 1)
+    assert "BURN_ONEDNN" not in environment(PEERS["torch"], 1, without_onednn=True)
+    run = a_run()
+    assert "oneDNN" not in report.heading(run)
+    run.settings["without_onednn"] = True
+    assert report.heading(run).endswith("our devices without oneDNN")
+
+
+def test_our_devices_are_told_whether_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BURN_TUNE", raising=False)
+    assert environment(DEVICES["cpu"], 1, tune="on")["BURN_TUNE"] == "on"
+    assert "BURN_TUNE" not in environment(PEERS["torch"], 1, tune="on")
+    run = a_run()
+    run.settings["tune"] = "off"
+    assert report.heading(run).endswith("tuning off")
+
+
+def test_a_benchmark_can_be_tuned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("llvmlite")
+    from burn.backend.cpu import tuning
+
+    monkeypatch.setattr(tuning.timing, "SECONDS", 0.0)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("BURN_CACHE", str(tmp_path))
+        tuning.answers().reload()
+        found = tune.tune(load_suite("burn.tools.benchmark.suite")["matmul/64x784x512-constant"], 1)
+        assert {row.question.family for each in found for row in each.rows} <= {"product", "tile"}
+        again = tune.tune(load_suite("burn.tools.benchmark.suite")["matmul/64x784x512-constant"], 1)
+        assert not any(row.medians for each in again for row in each.rows)
+    tuning.answers().reload()
+
+
 @pytest.mark.parametrize("stride, padding, groups", [(1, 0, 1), (2, 1, 1), (2, 1, 2), (1, 1, 6)])
 def test_the_reference_convolution_is_torchs(stride: int, padding: int, groups: int) -> None:
     torch = pytest.importorskip("torch")
@@ -630,6 +724,14 @@ def test_memory_is_held_against_torch() -> None:
     assert torch.endswith("256 MiB")
 
 
+def test_memory_may_be_held_against_a_multiple_of_another_peers() -> None:
+    usages = [usage("cpu-captured", 56.0), usage("onnxruntime", 40.0)]
+    assert (
+        memory.report(usages, "onnxruntime", 1.5).splitlines()[1].endswith("met: 1.40 of onnxruntime's (at most 1.5)")
+    )
+    assert "MISSED: 1.40" in memory.report(usages, "onnxruntime", 1.3)
+
+
 def test_memory_of_one_process_is_no_verdict() -> None:
     text = memory.report([usage("cpu", 20.0, processes=1), usage("torch", 40.0)])
     assert "unsure (fewer than 7 processes): 0.50 of torch's" in text
@@ -641,7 +743,7 @@ def test_a_first_call_is_held_against_its_budget() -> None:
         return first_call.Latency("cpu-captured", "warm", processes, found, found)
 
     absent = first_call.Latency("jax", "cold", failure="not installed (jax)")
-    text = first_call.report([latency(0.3, 7), latency(0.5, 7), latency(0.3, 1), absent])
+    text = first_call.report([latency(0.3, 7), latency(0.5, 7), latency(0.3, 1), absent], {"warm": 0.4})
     met, missed, unsure, jax = text.splitlines()[1:]
     assert met.endswith("0.4 s: met")
     assert missed.endswith("0.4 s: MISSED")
@@ -653,6 +755,6 @@ def test_a_first_call_is_held_against_its_budget() -> None:
 def test_the_peak_counts_what_was_freed_again() -> None:
     memory.forget_peak()
     before = memory.resident()
-    block = np.ones(32 * 2**20, np.uint8)
-    del block
+    with mmap.mmap(-1, 32 * 2**20) as block:  # from the system: arrays may get what an array before them left
+        block.write(bytes(range(256)) * 2**17)
     assert memory.peak() - before > 24 * 2**20

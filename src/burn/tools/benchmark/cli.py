@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from burn.errors import ArgumentError, BurnError
-from burn.tools.benchmark import chart, compare, first_call, memory, report, results
+from burn.tools.benchmark import chart, compare, first_call, memory, report, results, tune
 from burn.tools.benchmark.benchmark import Benchmark
 from burn.tools.benchmark.engines import DEFAULT_DEVICES, DEFAULT_PEERS, DEVICES, PEERS, chosen_devices, chosen_peers
 from burn.tools.benchmark.runner import SUITE, Plan, Runner
+from burn.tools.benchmark.suite import GROUPS
 from burn.tools.benchmark.worker import load_suite
 from burn.version import __version__
+
+TUNING = ("off", "remembered", "on")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="the benchmarks, and the engines that can run them")
 
     run = commands.add_parser("run", help="measure and print a table")
-    run.add_argument("names", nargs="*", help="beginnings of names, such as matmul; all by default")
+    run.add_argument("names", nargs="*", help="beginnings of names, such as matmul, or a group: kernels; else all")
     run.add_argument("--devices", default=",".join(DEFAULT_DEVICES), help=f"of {', '.join(DEVICES)}")
     run.add_argument("--peers", default=",".join(DEFAULT_PEERS), help=f"of {', '.join(PEERS)}; none for nobody")
     run.add_argument("--blocks", type=int, default=7, help="interleaved blocks; fewer than 7 give no verdict")
@@ -75,13 +78,19 @@ def _parser() -> argparse.ArgumentParser:
     past.add_argument("--engine", help="one of our engines; cpu and cpu-captured by default")
     past.add_argument("--plot", type=Path, metavar="FILE", help="draw it, .svg or .png")
 
-    peak = commands.add_parser("memory", help="peak memory of a training step, in fresh processes")
+    peak = commands.add_parser("memory", help="peak memory of a training step and of inference, in fresh processes")
     peak.add_argument("--batch", type=int, default=64)
     first = commands.add_parser("first-call", help="the first call with a cold and a warm cache, in fresh processes")
-    for each in (peak, first):
+    for each, workloads in ((peak, memory.WORKLOADS), (first, first_call.WORKLOADS)):
+        each.add_argument("workloads", nargs="*", metavar="workload", help=f"of {', '.join(workloads)}; else all")
         each.add_argument("--processes", type=int, default=7, help="fresh processes for each number (default 7)")
         each.add_argument("--quick", action="store_true", help="one process for each number")
-    for each in (run, peak, first):
+    tuned = commands.add_parser("tune", help="measure which kernels are fastest here, and remember it")
+    tuned.add_argument("names", nargs="*", help="beginnings of names, such as resnet18, or a group: kernels; else all")
+    tuned.add_argument("--forget", action="store_true", help="drop what is known of this machine first")
+    run.add_argument("--tune", choices=TUNING, help="BURN_TUNE of our devices: whether they use what was measured")
+    for each in (run, peak, first, tuned):
+        each.add_argument("--without-onednn", action="store_true", help="our devices use kernels of their own alone")
         each.add_argument("--threads", type=int, default=default_threads(), help="threads of every engine")
     for each in (run, show, two, past):
         each.add_argument("--store", type=Path, default=None, help="folder of the kept runs")
@@ -89,11 +98,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def chosen(suite: dict[str, Benchmark], names: Sequence[str]) -> list[Benchmark]:
-    """The benchmarks whose titles begin with one of the names."""
+    """The benchmarks whose titles begin with one of the names; groups are the names they stand for."""
+    names = [each for name in names for each in GROUPS.get(name, (name,))]
     for name in names:
         if not any(title.startswith(name) for title in suite):
             known = ", ".join(dict.fromkeys(each.name for each in suite.values()))
-            raise ArgumentError(f"burn-bench: there is no benchmark {name}; choose from {known}")
+            groups = ", ".join(GROUPS)
+            raise ArgumentError(f"burn-bench: there is no benchmark {name}; choose from {known}, or a group: {groups}")
     return [each for title, each in suite.items() if not names or any(title.startswith(name) for name in names)]
 
 
@@ -109,6 +120,9 @@ def _list(options: argparse.Namespace) -> int:
         print(f"{'':<{width}}  engines: {', '.join(benchmark.builders)}")
         for target in benchmark.targets:
             print(f"{'':<{width}}  target: {target.title()}")
+    print("\ngroups:")
+    for name, members in GROUPS.items():
+        print(f"  {name:<20} {', '.join(members)}")
     print("\nengines:")
     for engine in (*DEVICES.values(), *PEERS.values()):
         print(f"  {engine.name:<20} {engine.device or engine.absent() or engine.version()}")
@@ -129,6 +143,8 @@ def _run(options: argparse.Namespace) -> int:
         threads=options.threads,
         suite=options.suite,
         keep_memory=options.keep_memory,
+        tune=options.tune or os.environ.get("BURN_TUNE") or "remembered",
+        without_onednn=options.without_onednn or os.environ.get("BURN_ONEDNN") == "off",
     )
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as with Ctrl-C: nothing is left behind
     try:
@@ -184,6 +200,10 @@ def _history(options: argparse.Namespace) -> int:
     return 0
 
 
+def _tune(options: argparse.Namespace) -> int:
+    return tune.command(options, chosen(load_suite(options.suite), options.names))
+
+
 COMMANDS = {
     "list": _list,
     "run": _run,
@@ -192,6 +212,7 @@ COMMANDS = {
     "history": _history,
     "memory": memory.command,
     "first-call": first_call.command,
+    "tune": _tune,
 }
 
 

@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from burn.errors import ArgumentError
@@ -92,6 +93,14 @@ def chosen_peers(names: list[str]) -> list[Engine]:
     return list(dict.fromkeys(found))
 
 
+def chosen_workloads(names: list[str], known: Iterable[str]) -> list[str]:
+    """Workloads by name, all of them where none is named."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ArgumentError(f"burn-bench: {', '.join(unknown)} is not known; choose from {', '.join(known)}")
+    return list(dict.fromkeys(names)) or list(known)
+
+
 def _chosen(option: str, names: list[str], known: dict[str, Engine]) -> list[Engine]:
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -114,17 +123,25 @@ def make_device(source: str) -> Device:
     return Cpu() if source == "Cpu()" else Cpu(fusion=False)
 
 
-def environment(engine: Engine, threads: int, keep_memory: bool = False) -> dict[str, str]:
+def environment(
+    engine: Engine, threads: int, keep_memory: bool = False, without_onednn: bool = False, tune: str = ""
+) -> dict[str, str]:
     """The environment of an engine's process: the same number of threads for everybody.
 
     `keep_memory` asks the C library to keep what was freed. By default it gives large blocks back to the
     system, and a library that allocates anew in each call then spends its time on page faults.
+    `without_onednn` leaves our devices to kernels of their own; peers that bring oneDNN along keep it. `tune` tells
+    our devices whether to use, or to find out, what is fastest on this machine.
     """
     changed = {name: value for name, value in os.environ.items() if name not in UNWANTED}
     for name in THREAD_COUNTS:
         changed[name] = str(threads)
     if keep_memory:
         changed["MALLOC_TRIM_THRESHOLD_"] = changed["MALLOC_MMAP_THRESHOLD_"] = str(1 << 33)
+    if without_onednn and engine.is_ours:
+        changed["BURN_ONEDNN"] = "off"
+    if tune and engine.is_ours:
+        changed["BURN_TUNE"] = tune
     if engine.name == "torch-compile":
         changed["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # no helpers that outlive the compilation
     if engine.name == "jax":

@@ -1,8 +1,9 @@
 """How long the first call takes: `burn-bench first-call`.
 
-Fresh processes make the first steps of the MLP's training, with a cache on disk that is empty
-(`cold`) or was filled by the process before (`warm`). Importing is not counted. The column `third`
-is the time until the third step has finished: a captured function records twice before it replays.
+Fresh processes make the first steps of the MLP's training, or send the first images through ResNet-18, with a cache
+on disk that is empty (`cold`) or was filled by the process before (`warm`). Importing and loading weights are not
+counted. The column `third` is the time until the third step has finished: a captured function records twice before it
+replays.
 """
 
 from __future__ import annotations
@@ -14,20 +15,36 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from burn.tools.benchmark.benchmark import Missing, Setting
-from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, environment, set_threads
+from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, chosen_workloads, environment, set_threads
 from burn.tools.benchmark.report import duration
 from burn.tools.benchmark.spread import Spread, limit_verdict, spread
 from burn.tools.benchmark.worker import end_with_parent, one_line
 
 MODULE = "burn.tools.benchmark.first_call"
 STEPS = 3
-BUDGETS = {("cpu-captured", "cold"): 2.0, ("cpu-captured", "warm"): 0.4}
-"""Seconds that the first call may take."""
+
+
+class Workload(NamedTuple):
+    """What is called, by whom, and the seconds that the first call of `cpu-captured` may take with either cache."""
+
+    summary: str
+    engines: tuple[str, ...]
+    budgets: dict[str, float]
+
+
+WORKLOADS = {
+    "mlp_train": Workload(
+        "the MLP's training step", ("cpu", "cpu-captured", "torch", "torch-compile", "jax"), {"cold": 2.0, "warm": 0.4}
+    ),
+    "resnet18": Workload(
+        "ResNet-18 on one image", ("cpu-captured", "onnxruntime", "torch"), {"cold": 10.0, "warm": 0.5}
+    ),
+}
 
 
 class Latency(NamedTuple):
@@ -41,11 +58,14 @@ class Latency(NamedTuple):
     failure: str = ""
 
 
-def measure_here(engine: Engine, setting: Setting) -> dict[str, Any]:
+def measure_here(workload: str, engine: Engine, setting: Setting) -> dict[str, Any]:
     """Measure in this process, which must be fresh."""
+    from burn.tools.benchmark.suite.inference import inference
     from burn.tools.benchmark.suite.training import mlp_train
 
-    work = mlp_train().builders[engine.family](setting)
+    image = (1, 3, 224, 224)
+    chosen = inference("resnet18", "resnet18", image, ()) if workload == "resnet18" else mlp_train()
+    work = chosen.builders[engine.family](setting)
     times = []
     for _ in range(STEPS):
         start = time.perf_counter()
@@ -54,10 +74,10 @@ def measure_here(engine: Engine, setting: Setting) -> dict[str, Any]:
     return {"times": times}
 
 
-def _process(engine: Engine, threads: int, cache: str) -> dict[str, Any]:
+def _process(workload: str, engine: Engine, threads: int, cache: str, without_onednn: bool) -> dict[str, Any]:
     folders = {"BURN_CACHE": cache, "TORCHINDUCTOR_CACHE_DIR": f"{cache}-torch"}
-    changed = {**environment(engine, threads), **folders}
-    command = [sys.executable, "-m", MODULE, engine.name, str(threads)]
+    changed = {**environment(engine, threads, without_onednn=without_onednn), **folders}
+    command = [sys.executable, "-m", MODULE, workload, engine.name, str(threads)]
     done = subprocess.run(command, env=changed, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
@@ -66,7 +86,7 @@ def _process(engine: Engine, threads: int, cache: str) -> dict[str, Any]:
     return json.loads(lines[-1])  # type: ignore[no-any-return]
 
 
-def measure(engine: Engine, threads: int, processes: int) -> list[Latency]:
+def measure(workload: str, engine: Engine, threads: int, processes: int, without_onednn: bool = False) -> list[Latency]:
     """Measure with empty and with filled caches."""
     absent = engine.absent()
     if absent:
@@ -75,7 +95,7 @@ def measure(engine: Engine, threads: int, processes: int) -> list[Latency]:
     for _ in range(processes):
         with tempfile.TemporaryDirectory() as folder:
             for cache in times:
-                answer = _process(engine, threads, os.path.join(folder, "kernels"))
+                answer = _process(workload, engine, threads, os.path.join(folder, "kernels"), without_onednn)
                 if "failure" in answer:
                     return [Latency(engine.name, cache, failure=answer["failure"])]
                 times[cache].append(answer["times"])
@@ -87,14 +107,14 @@ def measure(engine: Engine, threads: int, processes: int) -> list[Latency]:
     ]
 
 
-def report(latencies: Sequence[Latency]) -> str:
-    """The table."""
+def report(latencies: Sequence[Latency], budgets: Mapping[str, float]) -> str:
+    """The table; budgets are for `cpu-captured`, by the state of the cache."""
     lines = [f"{'engine':<18} {'cache':<6} {'first':>8}  {'quartiles':<19} {'third':>8}  budget"]
     for each in latencies:
         if each.first is None or each.third is None:
             lines.append(f"{each.engine:<18} {each.cache:<6} {each.failure}")
             continue
-        budget, verdict = BUDGETS.get((each.engine, each.cache)), ""
+        budget, verdict = budgets.get(each.cache) if each.engine == "cpu-captured" else None, ""
         if budget is not None:
             verdict = f"{budget:g} s: {limit_verdict(each.first, budget, each.processes)}"
         quartiles = f"{duration(each.first.low)} – {duration(each.first.high)}"
@@ -107,16 +127,25 @@ def report(latencies: Sequence[Latency]) -> str:
 
 def command(arguments: Any) -> int:
     """`burn-bench first-call`."""
-    engines = [DEVICES["cpu"], DEVICES["cpu-captured"], PEERS["torch"], PEERS["torch-compile"], PEERS["jax"]]
     processes = 1 if arguments.quick else arguments.processes
-    print(f"the first call of the MLP's training step, {processes} fresh processes\n")
-    print(report([each for engine in engines for each in measure(engine, arguments.threads, processes)]), end="")
+    without = ", our devices without oneDNN" if arguments.without_onednn else ""
+    for name in chosen_workloads(arguments.workloads, WORKLOADS):
+        workload = WORKLOADS[name]
+        engines = [{**DEVICES, **PEERS}[each] for each in workload.engines]
+        latencies = [
+            each
+            for engine in engines
+            for each in measure(name, engine, arguments.threads, processes, arguments.without_onednn)
+        ]
+        print(f"the first call of {workload.summary}, {processes} fresh processes{without}\n")
+        print(report(latencies, workload.budgets))
     return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """One fresh process."""
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description="One measurement of a first call.")
+    parser.add_argument("workload", choices=WORKLOADS)
     parser.add_argument("engine", choices=[*DEVICES, *PEERS])
     parser.add_argument("threads", type=int)
     options = parser.parse_args(arguments)
@@ -125,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     set_threads(engine, options.threads)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            answer = measure_here(engine, Setting(options.threads, Path(folder), engine.device))
+            answer = measure_here(options.workload, engine, Setting(options.threads, Path(folder), engine.device))
     except Missing as error:
         answer = {"failure": str(error)}
     except Exception as error:

@@ -1,14 +1,17 @@
-"""Peak memory of a training step: `burn-bench memory`.
+"""Peak memory of a training step and of inference: `burn-bench memory`.
 
-Each number comes from a fresh process that prepares the guide's CNN and its data, notes its resident
-memory, takes a few steps, and reports by how much the peak was above. The first steps also load code
-and compile; so each engine is measured twice, as it comes (`first`) and after a step with a batch of
-one, which loads the same code (`loaded`).
+Each number comes from a fresh process that notes its resident memory, works, and reports by how much the peak was
+above. For the step, the guide's CNN and its data are prepared before. The first steps also load code and compile; so
+each engine is measured twice, as it comes (`first`) and after a step with a batch of one, which loads the same code
+(`loaded`). For inference, ResNet-18 with its weights counts too, and whatever an engine makes of them: some pack
+them when they load a model, others in the first call. Its `loaded` comes after a tiny network has run.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import importlib
 import json
 import os
 import subprocess
@@ -18,14 +21,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from burn.tools.benchmark.benchmark import Missing, Setting
-from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, environment, set_threads
+from burn.tools.benchmark.benchmark import Missing, Setting, Work
+from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, chosen_workloads, environment, set_threads
 from burn.tools.benchmark.spread import Spread, limit_verdict, spread
 from burn.tools.benchmark.worker import end_with_parent, one_line
 
 MODULE = "burn.tools.benchmark.memory"
 STEPS = 5
 PHASES = ("first", "loaded")
+
+
+class Workload(NamedTuple):
+    """What is run, and the peer whose memory is the measure."""
+
+    summary: str
+    engines: tuple[str, ...]
+    peer: str
+    limit: float
+    """How many times the memory of the peer may be used."""
+
+
+WORKLOADS = {
+    "cnn_train": Workload(
+        "a step of the guide's CNN, batch {batch}",
+        ("cpu", "cpu-captured", "libtorch", "torch", "torch-fused-adam", "jax"), "torch", 1.0,
+    ),
+    "resnet18": Workload("ResNet-18, one image", ("cpu-captured", "onnxruntime", "torch"), "onnxruntime", 1.5),
+}  # fmt: skip
 
 
 class Usage(NamedTuple):
@@ -60,31 +82,58 @@ def _status(name: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def measure_here(engine: Engine, phase: str, batch: int, setting: Setting) -> dict[str, Any]:
+def measure_here(workload: str, engine: Engine, phase: str, batch: int, setting: Setting) -> dict[str, Any]:
     """Measure in this process, which must be fresh."""
+    measured = _inference if workload == "resnet18" else _step
+    return measured(engine, phase, batch, setting)
+
+
+def _step(engine: Engine, phase: str, batch: int, setting: Setting) -> dict[str, Any]:
     from burn.tools.benchmark.suite.training import cnn_train
 
     if phase == "loaded":
-        small = cnn_train(1).builders[engine.family](setting)
-        for _ in range(STEPS):
-            small.run()
+        _repeat(cnn_train(1).builders[engine.family](setting))
     work = cnn_train(batch).builders[engine.family](setting)
     forget_peak()
     baseline = resident()
-    for _ in range(STEPS):
-        work.run()
+    _repeat(work)
     return {"baseline": baseline, "peak": peak() - baseline}
 
 
-def measure(engine: Engine, phase: str, batch: int, threads: int, processes: int) -> Usage:
+def _inference(engine: Engine, phase: str, batch: int, setting: Setting) -> dict[str, Any]:
+    from burn.tools.benchmark.suite.inference import exported_file, inference
+
+    for name in engine.packages:
+        importlib.import_module(name)
+    image = (1, 3, 224, 224)
+    if engine.family == "onnxruntime":
+        exported_file(setting, "resnet18", image)
+    if phase == "loaded":
+        _repeat(inference("tiny_mlp", "tiny_mlp", (1, 16), ()).builders[engine.family](setting))
+        gc.collect()
+    forget_peak()
+    baseline = resident()
+    _repeat(inference("resnet18", "resnet18", image, ()).builders[engine.family](setting))
+    return {"baseline": baseline, "peak": peak() - baseline}
+
+
+def _repeat(work: Work) -> None:
+    for _ in range(STEPS):
+        work.run()
+
+
+def measure(
+    workload: str, engine: Engine, phase: str, batch: int, threads: int, processes: int, without_onednn: bool = False
+) -> Usage:
     """Measure in `processes` fresh processes."""
     absent = engine.absent()
     if absent:
         return Usage(engine.name, phase, failure=absent)
     peaks, baselines = [], []
     for _ in range(processes):
-        command = [sys.executable, "-m", MODULE, engine.name, phase, str(batch), str(threads)]
-        done = subprocess.run(command, env=environment(engine, threads), capture_output=True, text=True, check=False)
+        command = [sys.executable, "-m", MODULE, workload, engine.name, phase, str(batch), str(threads)]
+        changed = environment(engine, threads, without_onednn=without_onednn)
+        done = subprocess.run(command, env=changed, capture_output=True, text=True, check=False)
         lines = done.stdout.strip().splitlines()
         if done.returncode or not lines:
             last = (done.stderr.strip().splitlines() or [""])[-1]
@@ -97,18 +146,19 @@ def measure(engine: Engine, phase: str, batch: int, threads: int, processes: int
     return Usage(engine.name, phase, processes, spread(peaks), spread(baselines).median)
 
 
-def report(usages: Sequence[Usage]) -> str:
-    """The table; what has to be met is torch's."""
+def report(usages: Sequence[Usage], peer: str = "torch", limit: float = 1.0) -> str:
+    """The table; what has to be met is `limit` times the peer's."""
     lines = [f"{'engine':<18} {'phase':<8} {'above the baseline':>20}  {'quartiles':<18} {'baseline':>10}  verdict"]
-    torch = {each.phase: each.peak for each in usages if each.engine == "torch"}
+    measures = {each.phase: each.peak for each in usages if each.engine == peer}
     for each in usages:
         if each.peak is None:
             lines.append(f"{each.engine:<18} {each.phase:<8} {each.failure}")
             continue
-        limit, verdict = torch.get(each.phase), ""
-        if limit is not None and each.engine.startswith("cpu"):
-            said = limit_verdict(each.peak, limit.median, each.processes)
-            verdict = f"{said}: {each.peak.median / limit.median:.2f} of torch's"
+        measure, verdict = measures.get(each.phase), ""
+        if measure is not None and each.engine.startswith("cpu"):
+            said = limit_verdict(each.peak, limit * measure.median, each.processes)
+            verdict = f"{said}: {each.peak.median / measure.median:.2f} of {peer}'s"
+            verdict += f" (at most {limit:g})" if limit != 1.0 else ""
         quartiles = f"{each.peak.low / 2**20:.1f} – {each.peak.high / 2**20:.1f}"
         lines.append(
             f"{each.engine:<18} {each.phase:<8} {each.peak.median / 2**20:>16.1f} MiB  {quartiles:<18} "
@@ -122,18 +172,26 @@ def command(arguments: Any) -> int:
     if not os.access("/proc/self/clear_refs", os.W_OK):
         print("burn-bench memory: needs /proc/self/clear_refs, which only Linux has", file=sys.stderr)
         return 1
-    engines = [DEVICES[name] for name in ("cpu", "cpu-captured", "libtorch")]
-    engines += [PEERS[name] for name in ("torch", "torch-fused-adam", "jax")]
     threads, processes = arguments.threads, 1 if arguments.quick else arguments.processes
-    usages = [measure(e, phase, arguments.batch, threads, processes) for phase in PHASES for e in engines]
-    print(f"peak resident memory: {STEPS} steps of the guide's CNN, batch {arguments.batch}, {processes} processes\n")
-    print(report(usages), end="")
+    without = ", our devices without oneDNN" if arguments.without_onednn else ""
+    for name in chosen_workloads(arguments.workloads, WORKLOADS):
+        workload = WORKLOADS[name]
+        engines = [{**DEVICES, **PEERS}[each] for each in workload.engines]
+        usages = [
+            measure(name, engine, phase, arguments.batch, threads, processes, arguments.without_onednn)
+            for phase in PHASES
+            for engine in engines
+        ]
+        said = workload.summary.format(batch=arguments.batch)
+        print(f"peak resident memory: {STEPS} times {said}, {processes} processes{without}\n")
+        print(report(usages, workload.peer, workload.limit))
     return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """One fresh process."""
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description="One measurement of memory.")
+    parser.add_argument("workload", choices=WORKLOADS)
     parser.add_argument("engine", choices=[*DEVICES, *PEERS])
     parser.add_argument("phase", choices=PHASES)
     parser.add_argument("batch", type=int)
@@ -145,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         setting = Setting(options.threads, Path(folder), engine.device)
         try:
-            answer = measure_here(engine, options.phase, options.batch, setting)
+            answer = measure_here(options.workload, engine, options.phase, options.batch, setting)
         except Missing as error:
             answer = {"failure": str(error)}
         except Exception as error:

@@ -1,4 +1,4 @@
-"""The words in which networks are written, in five libraries.
+"""The words in which networks are written, in four libraries; `reference` has them in NumPy.
 
 A network is a function `network(f, w, x)`: `f` has the layers, `w` hands out the weights in the order
 in which the network asks for them. So ours, torch's, jax's, tinygrad's and the NumPy reference in
@@ -9,151 +9,18 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from burn.tools.benchmark.benchmark import Array
-from burn.tools.benchmark.suite.elementwise import exact_gelu, gelu
+from burn.tools.benchmark.suite.elementwise import exact_gelu
+from burn.tools.benchmark.suite.reference import NumpyFunctions, columns, convolution, padded
+from burn.tools.benchmark.suite.weights import Network, Weights, drawn_weights
 
-Network = Callable[[Any, "Weights", Any], Any]
-
-
-class Weights:
-    """The weights of a network. The first pass draws them, later ones hand out what was drawn.
-
-    `place(array, kind)` gives each to the library; a kind is "matrix" (inputs, outputs), "kernel"
-    (outputs, inputs, *window) or "vector".
-    """
-
-    def __init__(self, place: Callable[[Array, str], Any], seed: int = 7) -> None:
-        self.place = place
-        self.values: list[Any] = []
-        self.kinds: list[str] = []
-        self._generator = np.random.default_rng(seed)
-
-    def matrix(self, inputs: int, outputs: int) -> Any:
-        """The weight of a linear layer."""
-        return self._draw("matrix", (inputs, outputs), math.sqrt(1 / inputs))
-
-    def kernel(self, outputs: int, inputs: int, *window: int) -> Any:
-        """The weight of a convolution."""
-        return self._draw("kernel", (outputs, inputs, *window), math.sqrt(2 / (inputs * math.prod(window))))
-
-    def vector(self, size: int, mean: float = 0.0) -> Any:
-        """A bias, or the scale of a norm."""
-        return self._draw("vector", (size,), 0.05, mean)
-
-    def _draw(self, kind: str, shape: tuple[int, ...], deviation: float, mean: float = 0.0) -> Any:
-        array = self._generator.standard_normal(shape) * deviation + mean
-        value = self.place(array.astype(np.float32), kind)
-        self.values.append(value)
-        self.kinds.append(kind)
-        return value
-
-    @staticmethod
-    def given(values: Sequence[Any]) -> Weights:
-        """Weights that were drawn before."""
-        return _Given(values)
-
-
-class _Given(Weights):
-    def __init__(self, values: Sequence[Any]) -> None:
-        self._next = iter(values)
-
-    def _draw(self, kind: str, shape: tuple[int, ...], deviation: float, mean: float = 0.0) -> Any:
-        return next(self._next)
-
-
-def drawn_weights(functions: Any, network: Network, x: Array) -> Weights:
-    """The weights that a network asks for, placed by a library."""
-    weights = Weights(functions.place)
-    network(functions, weights, functions.place(x, "input"))
-    return weights
-
-
-# NumPy, in the dtype of its input
-
-
-def padded(x: Array, padding: int, value: float = 0.0) -> Array:
-    """An image with a frame."""
-    if not padding:
-        return x
-    return np.pad(x, [(0, 0), (0, 0), *[(padding, padding)] * (x.ndim - 2)], constant_values=value)
-
-
-def columns(x: Array, window: tuple[int, ...], stride: int) -> Array:
-    """All windows of an image: (batch, channels, *positions, *window), a view."""
-    axes = tuple(range(2, x.ndim))
-    found = np.lib.stride_tricks.sliding_window_view(x, window, axes)
-    return found[(slice(None), slice(None), *[slice(None, None, stride)] * len(axes))]
-
-
-def convolution(x: Array, w: Array, b: Array, stride: int = 1, padding: int = 0, groups: int = 1) -> Array:
-    """A convolution of any rank, by one product of matrices a group."""
-    rank = x.ndim - 2
-    found = columns(padded(x, padding), w.shape[2:], stride)
-    axes = ([1, *range(2 + rank, 2 + 2 * rank)], [1, *range(2, 2 + rank)])
-    if groups == x.shape[1] == w.shape[0]:
-        letters = "xyz"[:rank], "ijk"[:rank]
-        y = np.einsum(f"nc{letters[0]}{letters[1]},c{letters[1]}->nc{letters[0]}", found, w[:, 0])
-    else:
-        parts = [
-            np.moveaxis(np.tensordot(each, kernel, axes), -1, 1)
-            for each, kernel in zip(np.split(found, groups, 1), np.split(w, groups), strict=True)
-        ]
-        y = np.concatenate(parts, 1)
-    return np.ascontiguousarray(y + b.reshape(1, -1, *(1,) * rank))
-
-
-class NumpyFunctions:
-    """NumPy, in float64 for references."""
-
-    def __init__(self, dtype: Any = np.float64) -> None:
-        self.dtype = dtype
-
-    def place(self, array: Array, kind: str) -> Any:
-        return array.astype(self.dtype)
-
-    def conv2d(self, x: Any, w: Any, b: Any, stride: int = 1, padding: int = 0, groups: int = 1) -> Any:
-        return convolution(x, w, b, stride, padding, groups)
-
-    def linear(self, x: Any, w: Any, b: Any) -> Any:
-        return x @ w + b
-
-    def relu(self, x: Any) -> Any:
-        return np.maximum(x, 0)
-
-    def relu6(self, x: Any) -> Any:
-        return np.clip(x, 0, 6)
-
-    def gelu(self, x: Any) -> Any:
-        return gelu(x)
-
-    def max_pool2d(self, x: Any, size: int, stride: int, padding: int) -> Any:
-        return columns(padded(x, padding, -np.inf), (size, size), stride).max((-2, -1))
-
-    def average_pool2d(self, x: Any, size: int) -> Any:
-        return columns(x, (size, size), size).mean((-2, -1))
-
-    def mean_spatial(self, x: Any) -> Any:
-        return x.mean((2, 3))
-
-    def layer_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * gamma + beta
-
-    def attention(self, q: Any, k: Any, v: Any) -> Any:
-        scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-        e = np.exp(scores - scores.max(-1, keepdims=True))
-        return e / e.sum(-1, keepdims=True) @ v
-
-    def reshape(self, x: Any, *shape: int) -> Any:
-        return x.reshape(shape)
-
-    def swap(self, x: Any, first: int, second: int) -> Any:
-        return x.swapaxes(first, second)
+__all__ = [
+    "BurnFunctions", "JaxFunctions", "NumpyFunctions", "TinygradFunctions", "TorchFunctions",
+    "Network", "Weights", "columns", "convolution", "drawn_weights", "padded",
+]  # fmt: skip
 
 
 class BurnFunctions:
@@ -191,8 +58,9 @@ class BurnFunctions:
     def average_pool2d(self, x: Any, size: int) -> Any:
         return self.module.adaptive_avg_pool2d(x, x.shape[2] // size)
 
-    def mean_spatial(self, x: Any) -> Any:
-        return x.mean_dims([2, 3]).reshape([x.shape[0], x.shape[1]])
+    def mean_spatial(self, x: Any, keep: bool = False) -> Any:
+        found = x.mean_dims([2, 3])
+        return found if keep else found.reshape([x.shape[0], x.shape[1]])
 
     def layer_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
         return self.module.layer_norm(x, gamma, beta, 1e-5)
@@ -209,6 +77,24 @@ class BurnFunctions:
     def dropout(self, x: Any, probability: float) -> Any:
         kept = self.tensor_class.random(x.shape, self.distribution.Bernoulli(1 - probability), self.device)
         return x * kept * (1 / (1 - probability))
+
+    def silu(self, x: Any) -> Any:
+        return self.activation.silu(x)
+
+    def sigmoid(self, x: Any) -> Any:
+        return self.activation.sigmoid(x)
+
+    def batch_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
+        return self.module.batch_norm_training(x, gamma, beta, 1e-5)[0]
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        return self.tensor_class.cat(list(parts), 1)
+
+    def halves(self, x: Any) -> Any:
+        return x.chunk(2, 1)
+
+    def doubled(self, x: Any) -> Any:
+        return self.module.interpolate(x, (2 * x.shape[2], 2 * x.shape[3]))
 
 
 class TorchFunctions:
@@ -249,8 +135,8 @@ class TorchFunctions:
     def average_pool2d(self, x: Any, size: int) -> Any:
         return self.layers.adaptive_avg_pool2d(x, x.shape[2] // size)
 
-    def mean_spatial(self, x: Any) -> Any:
-        return x.mean((2, 3))
+    def mean_spatial(self, x: Any, keep: bool = False) -> Any:
+        return x.mean((2, 3), keepdim=keep)
 
     def layer_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
         return self.layers.layer_norm(x, gamma.shape, gamma, beta)
@@ -266,6 +152,24 @@ class TorchFunctions:
 
     def dropout(self, x: Any, probability: float) -> Any:
         return self.layers.dropout(x, probability)
+
+    def silu(self, x: Any) -> Any:
+        return self.layers.silu(x)
+
+    def sigmoid(self, x: Any) -> Any:
+        return self.torch.sigmoid(x)
+
+    def batch_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
+        return self.layers.batch_norm(x, None, None, gamma, beta, training=True)
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        return self.torch.cat(list(parts), 1)
+
+    def halves(self, x: Any) -> Any:
+        return x.chunk(2, 1)
+
+    def doubled(self, x: Any) -> Any:
+        return self.layers.interpolate(x, scale_factor=2.0, mode="nearest")
 
 
 class JaxFunctions:
@@ -283,7 +187,7 @@ class JaxFunctions:
             x, w, (stride, stride), [(padding, padding)] * 2,
             dimension_numbers=("NCHW", "OIHW", "NCHW"), feature_group_count=groups,
         )  # fmt: skip
-        return y + b.reshape(1, -1, 1, 1)
+        return y if b is None else y + b.reshape(1, -1, 1, 1)
 
     def linear(self, x: Any, w: Any, b: Any) -> Any:
         return x @ w + b
@@ -306,8 +210,8 @@ class JaxFunctions:
         batch, channels, height, width = x.shape
         return x.reshape(batch, channels, height // size, size, width // size, size).mean((3, 5))
 
-    def mean_spatial(self, x: Any) -> Any:
-        return x.mean((2, 3))
+    def mean_spatial(self, x: Any, keep: bool = False) -> Any:
+        return x.mean((2, 3), keepdims=keep)
 
     def layer_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
         return self.jax.nn.standardize(x, epsilon=1e-5) * gamma + beta
@@ -326,6 +230,25 @@ class JaxFunctions:
         self.key, now = self.jax.random.split(self.key)
         kept = self.jax.random.bernoulli(now, 1 - probability, x.shape)
         return self.jax.numpy.where(kept, x / (1 - probability), 0.0)
+
+    def silu(self, x: Any) -> Any:
+        return self.jax.nn.silu(x)
+
+    def sigmoid(self, x: Any) -> Any:
+        return self.jax.nn.sigmoid(x)
+
+    def batch_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
+        normed = self.jax.nn.standardize(x, (0, 2, 3), epsilon=1e-5)
+        return normed * gamma.reshape(1, -1, 1, 1) + beta.reshape(1, -1, 1, 1)
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        return self.jax.numpy.concatenate(list(parts), 1)
+
+    def halves(self, x: Any) -> Any:
+        return self.jax.numpy.split(x, 2, 1)
+
+    def doubled(self, x: Any) -> Any:
+        return x.repeat(2, 2).repeat(2, 3)
 
 
 class TinygradFunctions:
@@ -358,8 +281,8 @@ class TinygradFunctions:
     def average_pool2d(self, x: Any, size: int) -> Any:
         return x.avg_pool2d((size, size))
 
-    def mean_spatial(self, x: Any) -> Any:
-        return x.mean((2, 3))
+    def mean_spatial(self, x: Any, keep: bool = False) -> Any:
+        return x.mean((2, 3), keepdim=keep)
 
     def layer_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
         return x.layernorm(eps=1e-5) * gamma + beta
@@ -375,3 +298,24 @@ class TinygradFunctions:
 
     def dropout(self, x: Any, probability: float) -> Any:
         return x.dropout(probability)
+
+    def silu(self, x: Any) -> Any:
+        return x.silu()
+
+    def sigmoid(self, x: Any) -> Any:
+        return x.sigmoid()
+
+    def batch_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
+        centred = x - x.mean((0, 2, 3), keepdim=True)
+        spread = ((centred * centred).mean((0, 2, 3)) + 1e-5).rsqrt()
+        return centred * (spread * gamma).reshape(1, -1, 1, 1) + beta.reshape(1, -1, 1, 1)
+
+    def joined(self, parts: Sequence[Any]) -> Any:
+        first, *others = parts
+        return first.cat(*others, dim=1)
+
+    def halves(self, x: Any) -> Any:
+        return x.chunk(2, 1)
+
+    def doubled(self, x: Any) -> Any:
+        return x.repeat_interleave(2, 2).repeat_interleave(2, 3)

@@ -1,4 +1,4 @@
-"""Inference: a tiny MLP, a transformer encoder, ResNet-18 and MobileNetV2.
+"""Inference: a tiny MLP, a transformer encoder, five networks for images and a detector.
 
 onnxruntime gets a model that torch exports from the same network, in a process of its own.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from burn.tools.benchmark.benchmark import Array, Benchmark, Missing, Setting, Target, Work
 from burn.tools.benchmark.expression import compiler, usable_tinygrad
-from burn.tools.benchmark.suite import networks
+from burn.tools.benchmark.suite import detector, networks
 from burn.tools.benchmark.suite.functions import (
     BurnFunctions,
     JaxFunctions,
@@ -32,12 +32,16 @@ NETWORKS = {
     "tiny_mlp": networks.tiny_mlp,
     "encoder": networks.encoder,
     "resnet18": networks.resnet18,
+    "resnet50": networks.resnet50,
     "mobilenet_v2": networks.mobilenet_v2,
+    "efficientnet_b0": networks.efficientnet_b0,
+    "squeezenet": networks.squeezenet,
+    "yolo_n": detector.yolo_n,
 }
 
 
 def benchmarks() -> list[Benchmark]:
-    """tiny_mlp_inference, transformer_encoder, resnet18 and mobilenet_v2."""
+    """tiny_mlp_inference, transformer_encoder, and the networks for images under their own names."""
 
     def target(at_least: float, aim: float) -> tuple[Target, ...]:
         return (Target("cpu-captured", ("onnxruntime",), at_least, aim),)
@@ -47,8 +51,12 @@ def benchmarks() -> list[Benchmark]:
         inference("tiny_mlp_inference", "tiny_mlp", (1, 16), target(1.3, 2.0)),
         inference("transformer_encoder", "encoder", (1, 128, 384), target(1.0, 1.3)),
         inference("transformer_encoder", "encoder", (8, 128, 384), target(1.0, 1.3)),
-        inference("resnet18", "resnet18", image, target(1.0, 1.25)),
-        inference("mobilenet_v2", "mobilenet_v2", image, target(1.0, 1.5)),
+        inference("resnet18", "resnet18", image, target(1.4, 1.6)),
+        inference("resnet50", "resnet50", image, target(1.2, 1.4)),
+        inference("mobilenet_v2", "mobilenet_v2", image, target(1.2, 1.4)),
+        inference("efficientnet_b0", "efficientnet_b0", image, target(1.1, 1.3)),
+        inference("squeezenet", "squeezenet", image, target(1.2, 1.4)),
+        inference("yolo_n", "yolo_n", (1, 3, 640, 640), target(1.1, 1.3)),
     ]
 
 
@@ -89,8 +97,13 @@ def inference(name: str, network: str, shape: tuple[int, ...], targets: tuple[Ta
     )
 
 
-def _work(run: Callable[[], Array]) -> Work:
-    return Work(run, lambda: [run()])
+def _work(run: Callable[[], Any]) -> Work:
+    return Work(run, lambda: listed(run()))
+
+
+def listed(result: Any) -> list[Any]:
+    """The results of a network, of which a detector has several."""
+    return list(result) if isinstance(result, list | tuple) else [result]
 
 
 def numpy_work(name: str, shape: tuple[int, ...], dtype: Any) -> Work:
@@ -112,7 +125,11 @@ def _ours(setting: Setting, name: str, shape: tuple[int, ...], captured: bool) -
     if captured:
         call: Any = compiler()(forward)
         return _work(lambda: call.numpy(given, x))
-    return _work(lambda: forward(given, f.tensor(x, device=device)).numpy())
+
+    def run() -> list[Array]:
+        return [each.numpy() for each in listed(forward(given, f.tensor(x, device=device)))]
+
+    return _work(run)
 
 
 def _torch(name: str, shape: tuple[int, ...], compile: bool = False, channels_last: bool = False) -> Work:
@@ -131,7 +148,7 @@ def _torch(name: str, shape: tuple[int, ...], compile: bool = False, channels_la
             image = torch.from_numpy(x)
             if channels_last:
                 image = image.contiguous(memory_format=torch.channels_last)
-            return call(image).numpy()
+            return [each.numpy() for each in listed(call(image))]
 
     return _work(run)
 
@@ -140,20 +157,20 @@ def _jax(name: str, shape: tuple[int, ...]) -> Work:
     f, network, x = JaxFunctions(), NETWORKS[name], values(shape)
     given = drawn_weights(f, network, x).values
     call = f.jax.jit(lambda given, x: network(f, Weights.given(given), x))
-    return _work(lambda: np.asarray(call(given, x)))
+    return _work(lambda: [np.asarray(each) for each in listed(call(given, x))])
 
 
 def _tinygrad(name: str, shape: tuple[int, ...]) -> Work:
     tinygrad = usable_tinygrad()
     f, network, x = TinygradFunctions(tinygrad), NETWORKS[name], values(shape)
     given = drawn_weights(f, network, x).values
-    call = tinygrad.TinyJit(lambda x: network(f, Weights.given(given), x).realize())
-    return _work(lambda: call(tinygrad.Tensor(x).realize()).numpy())
+    call = tinygrad.TinyJit(lambda x: [each.realize() for each in listed(network(f, Weights.given(given), x))])
+    return _work(lambda: [each.numpy() for each in call(tinygrad.Tensor(x).realize())])
 
 
 def exported_file(setting: Setting, name: str, shape: tuple[int, ...]) -> Path:
     """The ONNX file of a network, exported on first use."""
-    path = setting.folder / f"{name}-{shape[0]}.onnx"
+    path = setting.folder / f"{name}-{'x'.join(map(str, shape))}.onnx"
     if not path.exists():
         export(name, shape, path)
     return path
@@ -167,7 +184,7 @@ def onnxruntime_work(setting: Setting, name: str, shape: tuple[int, ...]) -> Wor
     options.intra_op_num_threads, options.inter_op_num_threads = setting.threads, 1
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     feed = {session.get_inputs()[0].name: values(shape)}
-    return _work(lambda: session.run(None, feed)[0])
+    return _work(lambda: session.run(None, feed))
 
 
 # The models for onnxruntime

@@ -14,7 +14,10 @@ from burn.tools.benchmark.suite.elementwise import gelu
 def benchmarks() -> list[Benchmark]:
     """matmul and matmul_fused."""
     return [
-        matmul(1024, 1024, 1024, Target("cpu", ("torch",), 0.85, 1.0)),
+        matmul(1024, 1024, 1024, Target("cpu", ("torch",), 0.95, 1.0)),
+        matmul(1024, 1024, 1024, Target("cpu-captured", ("torch",), 0.95, 1.0), constant=True),
+        matmul(4096, 768, 3072, Target("cpu", ("torch",), 0.95, 1.0)),
+        matmul(4096, 768, 3072, Target("cpu-captured", ("torch",), 0.95, 1.0), constant=True),
         matmul(64, 784, 512, Target("cpu", ("torch",), 1.0, 1.2)),
         matmul(64, 784, 512, Target("cpu-captured", ("torch",), 1.15, 1.2), constant=True),
         batched(),
