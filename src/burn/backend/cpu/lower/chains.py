@@ -1,8 +1,8 @@
 """Chains: which elementwise operations a kernel can do to its own result.
 
 From a node on, a chain goes from reader to reader as long as each value has one reader and that one works element by
-element. Its other operands are images of the same shape, one number a channel, numbers, or themselves elementwise
-operations on such, read by nobody else.
+element. Its other operands are images of the same shape, one number a channel (for a product: a column), numbers, or
+themselves elementwise operations on such, read by nobody else.
 """
 
 from __future__ import annotations
@@ -46,47 +46,66 @@ class ChainFinder:
         self.uses, self.producer = program.uses(), program.producer()
         self.outputs = set(program.outputs)
         self.claimed: set[int] = set()
+        self.per_channel: tuple[int, ...] = ()
 
-    def find(self, start: int) -> Chain | None:
-        """The chain that follows the node at a position, or None."""
+    def find(self, start: int, channel: int = 1, *, branches: bool = False) -> Chain | None:
+        """The chain that follows the node at a position, or None; `channel` is the dim of its channels.
+
+        With `branches`, a value may have several readers if they all meet again in one value of the chain.
+        """
         program = self.program
-        current = program.nodes[start].results[0]
-        shape = program.values[current].shape
-        if program.values[current].dtype is not f32 or len(shape) < 3:
+        first = program.nodes[start].results[0]
+        shape = program.values[first].shape
+        if program.values[first].dtype is not f32 or len(shape) < (3 if channel == 1 else 2):
             return None
+        self.per_channel = tuple(size if dim == channel % len(shape) else 1 for dim, size in enumerate(shape))
+        found: Chain | None = None
         chain = Chain(start, start, [])
-        reference = MADE
-        while len(chain.collector.terms) < MOST_TERMS and current not in self.outputs:
-            readers = self.uses[current]
-            if len(readers) != 1 or readers[0] in self.claimed:
+        references = {first: MADE}
+        waiting = self._readers(first)
+        while waiting and len(chain.collector.terms) < MOST_TERMS and (branches or len(waiting) == 1):
+            position = min(waiting)
+            node = program.nodes[position]
+            attempt = self._joined(node, position, references, shape, chain)
+            if attempt is None or any(number in self.outputs for number in references):
                 break
-            node = program.nodes[readers[0]]
-            made = program.values[node.results[0]]
-            if node.op.name not in CODE or node.op.scalar is None or made.dtype is not f32 or made.shape != shape:
-                break
-            if not self._is_single(node):
-                break
-            attempt = Collector()
-            attempt.terms, attempt.operands = [*chain.collector.terms], [*chain.collector.operands]
-            taken: list[int] = []
-            try:
-                reads = [self._read(each, current, reference, shape, attempt, taken, 0) for each in node.operands]
-            except _Stop:
-                break
-            reference = attempt.add(node.op.name, reads)
-            chain.collector, chain.last, current = attempt, readers[0], node.results[0]
-            chain.positions += [*taken, readers[0]]
-        if chain.last == start:
+            chain = attempt
+            result = node.results[0]
+            references[result] = -1 - len(chain.collector.terms)
+            waiting = (waiting | self._readers(result)) - {position}
+            inner = references.keys() - {result}
+            if all(inner.isdisjoint(program.nodes[reader].reads()) for reader in waiting):
+                found = chain
+        if found is None:
             return None
-        self.claimed.update(chain.positions)
-        return chain
+        self.claimed.update(found.positions)
+        return found
+
+    def _readers(self, number: int) -> set[int]:
+        """The positions of the nodes that read a value; of an output, which nobody may take away, none."""
+        return set() if number in self.outputs else set(self.uses[number])
+
+    def _joined(self, node: Node, position: int, references: dict[int, int], shape: Any, chain: Chain) -> Chain | None:
+        """The chain with one operation more, or None where the kernel cannot do it."""
+        made = self.program.values[node.results[0]]
+        known = node.op.name in CODE and node.op.scalar is not None and made.dtype is f32 and made.shape == shape
+        if not known or position in self.claimed or not self._is_single(node):
+            return None
+        attempt, taken = Collector(), list[int]()
+        attempt.terms, attempt.operands = [*chain.collector.terms], [*chain.collector.operands]
+        try:
+            reads = [self._read(each, references, shape, attempt, taken, 0) for each in node.operands]
+        except _Stop:
+            return None
+        attempt.add(node.op.name, reads)
+        return Chain(chain.start, position, [*chain.positions, *taken, position], attempt)
 
     def _read(
-        self, operand: Any, current: int, reference: int, shape: Any, into: Collector, taken: list[int], depth: int
+        self, operand: Any, references: dict[int, int], shape: Any, into: Collector, taken: list[int], depth: int
     ) -> Reference:
-        """The reference of an operand of a chain's operation."""
-        if operand == current and isinstance(operand, int):
-            return reference
+        """The reference of an operand of a chain's operation; `references` are those of the chain's own values."""
+        if isinstance(operand, int) and operand in references:
+            return references[operand]
         if isinstance(operand, Constant):
             return operand
         if isinstance(operand, Scalar):
@@ -99,24 +118,24 @@ class ChainFinder:
         if node is not None and node.op.name == "full" and isinstance(node.operands[0], Constant):
             return node.operands[0]
         if node is not None and node.op.name == "expand" and isinstance(node.operands[0], int):
-            return self._read(node.operands[0], current, reference, shape, into, taken, depth)
+            return self._read(node.operands[0], references, shape, into, taken, depth)
         if node is not None and position is not None and self._joins(node, position, operand, shape, depth):
-            before = len(into.terms), len(into.operands)
+            before = len(into.terms), len(into.operands), len(taken)
             try:
-                reads = [self._read(each, -1, reference, shape, into, taken, depth + 1) for each in node.operands]
+                reads = [self._read(each, {}, shape, into, taken, depth + 1) for each in node.operands]
                 taken.append(position)
                 return into.add(node.op.name, reads)
             except _Stop:
-                del into.terms[before[0] :], into.operands[before[1] :]
+                del into.terms[before[0] :], into.operands[before[1] :], taken[before[2] :]
         if value.dtype is not f32:
             raise _Stop
         if value.shape == shape:
             return into.operand(operand, IMAGE)
         given = (1,) * (len(shape) - len(value.shape)) + tuple(value.shape)
-        if len(given) == len(shape) and given == (1, shape[1], *(1 for _ in shape[2:])):
-            return into.operand(operand, CHANNEL)
         if value.shape.num_elements() == 1:
             return into.operand(operand, NUMBER)
+        if given == self.per_channel:
+            return into.operand(operand, CHANNEL)
         raise _Stop
 
     def _joins(self, node: Node, position: int, number: int, shape: Any, depth: int) -> bool:

@@ -65,12 +65,12 @@ def own_operands(node: Node) -> tuple[Operand, ...]:
 
 
 class EpilogueWriter:
-    """Writes the epilogue of a node into its kernel. `before` are steps that bring operands into order."""
+    """Writes the epilogue of a node, if any, into its kernel. `before` are steps that bring operands into order."""
 
-    def __init__(self, b: KernelBuilder, node: Node, calls: Calls, arguments: list[Argument]) -> None:
+    def __init__(self, b: KernelBuilder, node: Node | None, calls: Calls, arguments: list[Argument]) -> None:
         self.b = b
         self.before: list[Step] = []
-        self.epilogue, operands = epilogue_of(node)
+        self.epilogue, operands = (None, ()) if node is None else epilogue_of(node)
         self.given: list[Buffer | Value] = []
         for operand in operands:
             if isinstance(operand, Scalar):
@@ -79,9 +79,8 @@ class EpilogueWriter:
             else:
                 assert isinstance(operand, int)
                 access = calls.schedule.accesses[operand]
-                if not access.is_contiguous:
-                    step, access = calls.copy(access, f32)
-                    self.before.append(step)
+                steps, access = calls.in_order(access, f32)
+                self.before.extend(steps)
                 arguments.append(Argument("buffer", access.value, access.offset * f32.size))
                 self.given.append(b.buffer(f32))
 

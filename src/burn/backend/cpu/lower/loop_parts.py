@@ -60,6 +60,20 @@ class Loop:
     label: str
     in_step: bool = False  # every element is read where it is written, so a result may overwrite an operand
     joins: bool = False  # operands are only put side by side
+    kept: bool = True  # what it writes may stay from run to run, if small and made of inputs alone
+    constant: Prepared | None = None
+
+    def loops(self) -> list[Loop]:
+        """Every kernel that may run in its place."""
+        return [self] if self.constant is None else [self, self.constant.pack, self.constant.call]
+
+
+@dataclass
+class Prepared:
+    """How a kernel runs when an operand is the same as in the run before: the operand packed once, then read so."""
+
+    pack: Loop
+    call: Loop
 
 
 class LoopParts:

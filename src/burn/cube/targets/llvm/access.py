@@ -203,6 +203,27 @@ class Access(Page):
         pointer = self.address(buffer, self.values[group[0].operands[0]].text)
         self.write(f"store {all_} {mixed}, ptr {pointer}, align {dtype.size}")
 
+    def store_turned(self, group: list[Operation]) -> None:
+        """As many stores to neighbouring places as there are lanes: the square turned around, then a row a lane."""
+        buffer, lanes = group[0].buffer, self.lanes
+        assert buffer is not None
+        dtype = buffer.dtype
+        type_ = vector(memory_element(dtype), lanes)
+        rows = [self.to_memory(self.get(each.operands[1], lanes), dtype, lanes) for each in group]
+        half = lanes // 2
+        while half:  # blocks of half the size change places across the diagonal, in pairs of rows
+            upper = ", ".join(f"i32 {lane + lanes - half if lane & half else lane}" for lane in range(lanes))
+            lower = ", ".join(f"i32 {lane + lanes if lane & half else lane + half}" for lane in range(lanes))
+            for row in [each for each in range(lanes) if not each & half]:
+                pair = f"shufflevector {type_} {rows[row]}, {type_} {rows[row + half]}, <{lanes} x i32>"
+                rows[row], rows[row + half] = self.emit(f"{pair} <{upper}>"), self.emit(f"{pair} <{lower}>")
+            half //= 2
+        held = self.values[group[0].operands[0]]
+        place = held.text
+        for text in rows:
+            self.write(f"store {type_} {text}, ptr {self.address(buffer, place)}, align {dtype.size}")
+            place = self.emit(f"add i64 {place}, {held.stride}")
+
     def store_to(self, pointer: str, text: str, dtype: DType, mask: str | None) -> None:
         type_ = vector(memory_element(dtype), self.lanes)
         if mask is None:

@@ -79,7 +79,6 @@ def load_objects(contents: Mapping[str, bytes]) -> dict[str, CompiledKernel]:
     try:
         library = builder.add_current_process().link(_loader(), f"kernels {next(_numbers)}")
     except RuntimeError as error:
-        raise KernelError(
-            f"llvm: no object file has the function of {' or '.join(map(repr, contents))}: {error}"
-        ) from None
+        names = " or ".join(map(repr, contents))
+        raise KernelError(f"llvm: the object files have no function {names}: {error}") from None
     return {symbol: CompiledKernel(library[symbol], library) for symbol in contents}

@@ -102,24 +102,26 @@ class Emitter(Access):
                 if not together or operation.name != "store":
                     self.operation(operation)
             if together:
-                self.store_together(
-                    [each for each in operations[position : position + together] if each.name == "store"]
-                )
+                stores = [each for each in operations[position : position + together] if each.name == "store"]
+                turned = self.values[stores[0].operands[0]].stride != len(stores)
+                (self.store_turned if turned else self.store_together)(stores)
             position += max(together, 1)
 
     def side_by_side(self, operations: list[Operation], position: int) -> int:
-        """How many operations from here on are stores to i, i + 1, ... where i grows by their number from lane to lane.
+        """How many operations from here on are stores to i, i + 1, ... that are better done together; 0 if none.
 
-        Together they fill memory without gaps. Pure operations may lie between them; 0 if it is not so.
+        Where i grows by their number from lane to lane, they fill memory without gaps. Where there are as many as
+        lanes, and i grows by more, they are a square that is turned around. Pure operations may lie between them.
         """
         first = operations[position]
         if first.name != "store" or self.lanes == 1 or self.mask is not None:
             return 0
-        base, count = first.operands[0], self.values[first.operands[0]].stride
-        if not isinstance(count, int) or not 2 <= count <= MOST_TOGETHER:
+        base, stride = first.operands[0], self.values[first.operands[0]].stride
+        if not isinstance(stride, int):
             return 0
+        count = stride if 2 <= stride <= MOST_TOGETHER else self.lanes if stride >= self.lanes else 0
         found = 0
-        for end in range(position, len(operations)):
+        for end in range(position, len(operations) if count else position):
             each = operations[end]
             if each.name == "store":
                 if each.buffer is not first.buffer or (found and self.distance(each.operands[0], base) != found):
