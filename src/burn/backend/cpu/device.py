@@ -13,6 +13,7 @@ import numpy as np
 
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
+from burn.backend.cpu.settings import Settings, settings
 from burn.backend.fusion import Fusion
 from burn.backend.ndarray import NdArray
 from burn.device import Device
@@ -22,21 +23,41 @@ from burn.program import Program
 
 
 class Cpu(NdArray):
-    """The processor, through kernels generated for it. What has no kernel yet runs on NumPy."""
+    """The processor, through kernels generated for it. What has no kernel yet runs on NumPy.
+
+    `Cpu(accuracy="exact")` takes no shorter way that costs accuracy (see `burn.backend.cpu.settings`).
+    """
 
     label = "cpu"
 
-    def __init__(self, *, fusion: bool = True, float: DType = f32, int: DType = i64) -> None:
+    def __init__(
+        self,
+        *,
+        fusion: bool = True,
+        float: DType = f32,
+        int: DType = i64,
+        accuracy: str | None = None,
+        mapped_weights: Any = None,
+    ) -> None:
         super().__init__(float, int)
+        self.settings = settings(accuracy, mapped_weights)
         self._memory = Memory()
 
     @classmethod
-    def identity(cls, float: Any = f32, int: Any = i64, *, fusion: bool = True) -> tuple[Any, ...]:
-        return (fusion, *NdArray.identity(float, int))
+    def identity(
+        cls,
+        float: Any = f32,
+        int: Any = i64,
+        *,
+        fusion: bool = True,
+        accuracy: str | None = None,
+        mapped_weights: Any = None,
+    ) -> tuple[Any, ...]:
+        return (fusion, *NdArray.identity(float, int), settings(accuracy, mapped_weights))
 
     @classmethod
-    def normal_form(cls, *, fusion: bool = True, float: Any = f32, int: Any = i64) -> Device | None:
-        return Fusion(cls(fusion=False, float=float, int=int)) if fusion else None
+    def normal_form(cls, *, fusion: bool = True, **given: Any) -> Device | None:
+        return Fusion(cls(fusion=False, **given)) if fusion else None
 
     @property
     def hardware(self) -> tuple[Any, ...]:
@@ -71,19 +92,20 @@ class Cpu(NdArray):
         return f"Cpu({', '.join(self._settings())})"
 
     def _settings(self) -> list[str]:
-        settings = []
+        given = []
         if self.float_dtype is not f32:
-            settings.append(f"float={self.float_dtype}")
+            given.append(f"float={self.float_dtype}")
         if self.int_dtype is not i64:
-            settings.append(f"int={self.int_dtype}")
-        return settings
+            given.append(f"int={self.int_dtype}")
+        return given + self.settings.arguments()
 
     def __repr__(self) -> str:
         return f"Cpu({', '.join(['fusion=False', *self._settings()])})"
 
     def __reduce__(self) -> Any:
-        return _plain, (as_dtype(self.float_dtype), as_dtype(self.int_dtype))
+        return _plain, (as_dtype(self.float_dtype), as_dtype(self.int_dtype), self.settings)
 
 
-def _plain(float: DType, int: DType) -> Device:
-    return Cpu(fusion=False, float=float, int=int)
+def _plain(float: DType, int: DType, given: Settings | None = None) -> Device:
+    chosen = settings() if given is None else given
+    return Cpu(fusion=False, float=float, int=int, accuracy=chosen.accuracy, mapped_weights=chosen.mapped_weights)
