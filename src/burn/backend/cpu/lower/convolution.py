@@ -1,7 +1,7 @@
 """Convolutions of channels-last images: kernels of our own, or library calls with weights packed as the library likes.
 
-Kernels (`burn.backend.cpu.lower.direct`) make images and their gradients; gradients of weights, volumes, groups of
-several channels and what is too small to be worth a kernel are the library's.
+Kernels make images and their gradients (`burn.backend.cpu.lower.direct`) and the gradients of weights
+(`burn.backend.cpu.lower.weight_gradient`); what is too small to be worth a kernel is the library's, where it is there.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu import onednn
-from burn.backend.cpu.lower.access import Access, whole
-from burn.backend.cpu.lower.direct import chosen, lower_direct
+from burn.backend.cpu.lower.access import Access
+from burn.backend.cpu.lower.direct import chosen, is_depthwise, lower_direct, windows_of
 from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
 from burn.backend.cpu.lower.images import is_last, settings, to_first
+from burn.backend.cpu.lower.weight_gradient import lower_weight_gradient
 from burn.dtype import f32
 from burn.errors import MissingOperation
 from burn.program.program import Node, Program
@@ -85,7 +86,7 @@ class _Lowering:
         self.given = settings(node)
         operands = [number for number in own_operands(node) if isinstance(number, int)]
         self.accesses = [calls.schedule.accesses[number] for number in operands]
-        made = [whole(number, tuple(calls.program.values[number].shape)) for number in node.results]
+        made = [calls.home(number) for number in node.results]
         if self.name == "conv":
             x, weight, *rest = self.accesses
             out = made[0]
@@ -131,8 +132,13 @@ class _Lowering:
     def _kernel(self) -> list[Step]:
         """A kernel of our own, with what follows the convolution in it."""
         assert self.bias is None, "the bias of a kernel belongs to its epilogue"
+        if self.name == "conv_weight_backward":
+            windows = windows_of(self.name, self.x.shape[1:-1], self.out.shape[1:-1], self.weight.shape[2:], self.given)
+            depthwise = is_depthwise(self.x.shape[-1], self.out.shape[-1], self.groups)
+            return lower_weight_gradient(
+                self.calls, self.x, self.out, self.weight, windows, self.groups, depthwise, self.label
+            )
         read, made = (self.out, self.x) if self.name == "conv_x_backward" else (self.x, self.out)
-        assert read.is_contiguous or self.groups == 1, f"{self.name}: an image is not channels-last"
         epilogue, _ = epilogue_of(self.node)
         label = self.label if epilogue is None else f"{self.label} {epilogue}"
         return lower_direct(self.calls, self.node, read, self.weight, made, self.given, label)
