@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from burn import config, data, module, nn, optim, record
     from burn.backend import Cpu, Fusion, LibTorch
     from burn.backend.cpu.pool import get_num_threads, set_num_threads
-    from burn.capture import CaptureWarning, Scalar, compile
+    from burn.capture import CaptureWarning, Scalar, compile, tune
     from burn.config import Config
     from burn.module import Module, Param
     from burn.tensor.methods.creation import tensor
@@ -78,7 +78,7 @@ __all__ = [
     "IndexingError", "Int", "LibTorch", "MissingOperation", "Module", "NdArray", "NoCheckpointing", "OutOfMemory",
     "Param", "Scalar", "Shape", "ShapeError", "Tensor", "TensorData", "__version__", "bf16", "bool_", "compile",
     "config", "data", "default_device", "f16", "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "module",
-    "nn", "optim", "record", "set_default_device", "set_num_threads", "tensor", "u16", "u32", "u64", "u8",
+    "nn", "optim", "record", "set_default_device", "set_num_threads", "tensor", "tune", "u16", "u32", "u64", "u8",
 ]  # fmt: skip
 
 
@@ -94,6 +94,7 @@ _LATER = {
     "compile": "burn.capture",
     "get_num_threads": "burn.backend.cpu.pool",
     "set_num_threads": "burn.backend.cpu.pool",
+    "tune": "burn.capture",
 }
 _PACKAGES = {"config", "data", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
 

@@ -15,6 +15,7 @@ nothing but the above. `print` and values read inside helper functions are seen 
 """
 
 from burn.capture.compiled import CaptureWarning, Compiled, compile
+from burn.capture.tuning import tune
 from burn.scalar import Scalar
 
-__all__ = ["CaptureWarning", "Compiled", "Scalar", "compile"]
+__all__ = ["CaptureWarning", "Compiled", "Scalar", "compile", "tune"]

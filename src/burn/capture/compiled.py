@@ -38,34 +38,42 @@ Notice = Callable[[str], None]
 
 
 def compile(
-    function: F | None = None, *, donate: Sequence[int] = (), check: int = 0, notice: Notice | None = None
+    function: F | None = None,
+    *,
+    donate: Sequence[int] = (),
+    check: int = 0,
+    notice: Notice | None = None,
+    tune: bool = False,
 ) -> Any:
     """Capture `function`; as a decorator with options too: `@burn.compile(check=10)`.
 
     `donate` lists positional arguments whose tensors may be overwritten: using them afterwards raises.
     `check=n` compares every n-th replayed call with a plain one and raises where they differ.
     `notice` is called with each reason why calls run without capture, in the place of a `CaptureWarning`.
+    `tune` measures which kernels are fastest when a plan is made, where that is not known (see `burn.tune`).
     """
     if function is None:
-        return functools.partial(compile, donate=donate, check=check, notice=notice)
-    return Compiled(function, tuple(donate), check, notice)
+        return functools.partial(compile, donate=donate, check=check, notice=notice, tune=tune)
+    return Compiled(function, tuple(donate), check, notice, tune)
 
 
 class Compiled(Generic[F]):
     """A function under capture. Calling it records, replays, or runs it plainly."""
 
-    def __init__(self, function: F, donate: tuple[int, ...], check: int, notice: Notice | None = None) -> None:
+    def __init__(
+        self, function: F, donate: tuple[int, ...], check: int, notice: Notice | None = None, tune: bool = False
+    ) -> None:
         if not callable(function):
             raise ArgumentError(f"compile: needs a function, got {function!r}")
         functools.update_wrapper(self, function)
-        self.function, self.donate, self.check = function, donate, check
+        self.function, self.donate, self.check, self.tune = function, donate, check, tune
         self._tell = notice
         self.recorded: OrderedDict[Any, Capture] = OrderedDict()
         self.ready: OrderedDict[Any, Capture] = OrderedDict()
         self.plain: dict[Any, str] = {}
         self.warned: set[str] = set()
         self.calls = 0
-        self._surroundings = Surroundings(function)
+        self.surroundings = Surroundings(function)
         self._ints = Ints(function)
         self._current: deque[Replay] = deque()  # those that ran last
 
@@ -127,12 +135,12 @@ class Compiled(Generic[F]):
         return self._called_on_arrays(args, kwargs)
 
     def _called_on_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        device = fused_device(Call(self._surroundings, args, kwargs).leaves) or current_device()
+        device = fused_device(Call(self.surroundings, args, kwargs).leaves) or current_device()
         return as_arrays(self(*as_tensors(args, device), **as_tensors(kwargs, device)))
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not look like the one before."""
-        call = Call(self._surroundings, args, kwargs)
+        call = Call(self.surroundings, args, kwargs)
         capture = self.ready.get(call.key)
         if capture is not None and capture.device.stream.on_flush is None:
             return self._replay(capture, call)
@@ -170,6 +178,8 @@ class Compiled(Generic[F]):
         else:
             free = tuple(is_donated(source, self.donate, call.structure) for source in capture.sources)
             capture.prepare(free)
+            if self.tune and hasattr(capture.plan, "tune"):
+                capture.plan.tune()
             _remember(self.ready, key, capture)
         if earlier is None:
             self._watch_ints(call)

@@ -47,6 +47,7 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     segments, runs = instance.segments, [segment.run for segment in instance.segments]
     alone = segments[0].alone() if len(segments) == 1 else None
     native, address = alone or (None, 0)
+    checked = native is None or bool(instance.plan.asked.answers)
     bind, is_current = instance.bind, instance.is_current
     places, offset = instance.direct, instance.offset  # what `bind` writes to, and what it adds
     allocations = [
@@ -88,7 +89,7 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
                 leaves += flat[0]
         except (AttributeError, TypeError, ValueError):  # another kind of value, one without a cache, an empty cell
             return MISS
-        if len(leaves) != expected_leaves or Donations.count != donations or (native is None and not is_current()):
+        if len(leaves) != expected_leaves or Donations.count != donations or (checked and not is_current()):
             return MISS
         for position in compress(positions, map(is_not, map(call, seen), leaves)):
             known = inputs.get(position)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from burn.backend.cpu import onednn
-from burn.backend.cpu.compiler import compiled
+from burn.backend.cpu.compiler import compiled, load_together
 from burn.backend.cpu.lower.library import LibraryCall
 from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.prologue import EVERYTHING, MOST_VARIANTS, Memory, Variant
@@ -24,6 +25,7 @@ from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.native import Binding
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.runner import StepArray
+from burn.backend.cpu.tuning.answers import answers
 from burn.errors import too_large
 from burn.ops.indexing_references import out_of_range
 from burn.program.program import Constant, Node, Program, Scalar
@@ -55,6 +57,10 @@ def _layout_is_known() -> bool:
 KNOWN_LAYOUT = _layout_is_known()
 
 
+Watch = Callable[[list[Any]], list[Any]]
+"""Gives what runs in the place of segments, to look at them while they do."""
+
+
 @dataclass
 class HostCall:
     """A node that runs on NumPy."""
@@ -75,6 +81,7 @@ class Instance:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.threads, self._pool = plan, plan.threads, pool()
+        self.works, self._generation, self._answers = plan.works, plan.generation, answers()
         self.arena = np.empty(plan.arena_bytes + 64, np.uint8)
         self.arena_address = -(-self.arena.ctypes.data // 64) * 64
         count = len(plan.program.values) + len(plan.calls.temporaries) + 1
@@ -86,8 +93,7 @@ class Instance:
         for number, offset in plan.offsets.items():
             self.addresses[number] = self.arena_address + offset
         self.kept: dict[int, np.ndarray[Any, Any]] = {}
-        for number in plan.prologue.kept:
-            self._keep(number)
+        self._keep(*plan.prologue.kept)
         self.memory = Memory(plan.prologue)
         self.watched = frozenset(plan.prologue.watched)
         self.steady = False
@@ -95,19 +101,22 @@ class Instance:
         self._build()
         self._plan_results()
 
-    def _keep(self, number: int) -> None:
-        """Memory that stays from run to run."""
-        raw = np.empty(self.plan.bytes(number) + 64, np.uint8)
+    def _keep(self, *numbers: int) -> None:
+        """Memory that stays from run to run: one block, which the system gives in large pages."""
+        sizes = [-(-self.plan.bytes(number) // 64) * 64 for number in numbers]
+        raw = np.empty(sum(sizes) + 64, np.uint8)
         start = -raw.ctypes.data % 64
-        self.kept[number] = raw[start:]
-        self.addresses[number] = raw.ctypes.data + start
+        for number, size in zip(numbers, sizes, strict=True):
+            self.kept[number] = raw[start : start + size]
+            self.addresses[number] = raw.ctypes.data + start
+            start += size
 
     # Building
 
     def _build(self) -> None:
         """Write the steps, noting which slots depend on inputs, outputs and numbers."""
         plan = self.plan
-        total = sum(len(work.arguments) for work in plan.works if isinstance(work, Loop))
+        total = sum(len(loop.arguments) for work in plan.works if isinstance(work, Loop) for loop in work.loops())
         self.slots = np.zeros(max(total, 1), np.int64)
         rows: list[tuple[int, int, int]] = []
         number_rows: list[tuple[int, int, int]] = []
@@ -119,33 +128,35 @@ class Instance:
         self.memory_rows: list[tuple[int, int, int, int]] = []
         self.records: list[Any] = []  # of each work: a kernel and its slots, or library steps
         self.packed_steps: dict[int, Any] = {}
+        self.first_slots: dict[int, int] = {}  # id of a loop → the address of its first slot
         position = 0
+        for loop in (loop for work in plan.works if isinstance(work, Loop) for loop in work.loops()):
+            self.first_slots[id(loop)] = self.slots.ctypes.data + 8 * position
+            for argument in loop.arguments:
+                if argument.kind == "size":
+                    self.slots[position] = argument.value
+                elif argument.kind == "status":
+                    assert isinstance(loop, Routine)
+                    assert loop.check is not None
+                    self.slots[position] = self.status.ctypes.data + 16 * len(self.checks)
+                    self.checks.append(loop.check)
+                elif argument.kind == "scalar":
+                    assert argument.dtype is not None
+                    if argument.dtype.name in ("f32", "f64"):
+                        number_rows.append((position, argument.value, argument.dtype.name == "f64"))
+                    else:
+                        self.integers.append((position, argument.value))
+                elif self._is_fixed(argument.value):
+                    self.slots[position] = self.addresses[argument.value] + argument.offset
+                else:
+                    rows.append((position, argument.value, argument.offset))
+                position += 1
+        load_together(work.kernel for work in plan.works if isinstance(work, Loop) and work.extent)
         for work in plan.works:
             if isinstance(work, HostCall):
                 self.records.append(None)
             elif isinstance(work, Loop):
-                begin = position
-                for argument in work.arguments:
-                    if argument.kind == "size":
-                        self.slots[position] = argument.value
-                    elif argument.kind == "status":
-                        assert isinstance(work, Routine)
-                        assert work.check is not None
-                        self.slots[position] = self.status.ctypes.data + 16 * len(self.checks)
-                        self.checks.append(work.check)
-                    elif argument.kind == "scalar":
-                        assert argument.dtype is not None
-                        if argument.dtype.name in ("f32", "f64"):
-                            number_rows.append((position, argument.value, argument.dtype.name == "f64"))
-                        else:
-                            self.integers.append((position, argument.value))
-                    elif self._is_fixed(argument.value):
-                        self.slots[position] = self.addresses[argument.value] + argument.offset
-                    else:
-                        rows.append((position, argument.value, argument.offset))
-                    position += 1
-                slots = self.slots.ctypes.data + 8 * begin
-                self.records.append((compiled(work.kernel), slots) if work.extent else None)
+                self.records.append(self._kernel(work))
             else:
                 self.records.append(self._library_steps(work))
         self.numbers = array("d", bytes(8 * max(plan.program.scalars, 1)))
@@ -185,17 +196,21 @@ class Instance:
         segments: list[StepArray | HostCall] = []
         binding = ctypes.addressof(self.binding)
         steps = StepArray(binding=binding)
-        for position, (work, record) in enumerate(zip(self.plan.works, self.records, strict=True)):
+        for position, (work, record) in enumerate(zip(self.works, self.records, strict=True)):
             if isinstance(work, HostCall):
                 if len(steps):
                     segments.append(steps)
                     steps = StepArray(binding=binding)
                 segments.append(work)
+            elif isinstance(work, Loop) and position in constant:
+                assert work.constant is not None
+                pack, call = self._constant_kernels(position, work)
+                if position not in skipped:
+                    self._add_kernel(steps, work.constant.pack, pack)
+                self._add_kernel(steps, work.constant.call, call)
             elif isinstance(work, Loop):
-                if record is not None and position not in skipped:
-                    kernel, slots = record
-                    steps.keep(kernel)
-                    steps.add_kernel(kernel.address, slots, work.extent, work.grain, work.label)
+                if position not in skipped:
+                    self._add_kernel(steps, work, record)
             elif position in constant:
                 assert work.constant is not None
                 pack, call = self._constant_steps(position, work)
@@ -207,6 +222,25 @@ class Instance:
         if len(steps):
             segments.append(steps)
         return segments
+
+    def _kernel(self, work: Loop) -> Any:
+        """A kernel and the address of its slots, or None where it has nothing to do."""
+        return (compiled(work.kernel), self.first_slots[id(work)]) if work.extent else None
+
+    def _add_kernel(self, steps: StepArray, work: Loop, record: Any) -> None:
+        if record is not None:
+            kernel, slots = record
+            steps.keep(kernel)
+            steps.add_kernel(kernel.address, slots, work.extent, work.grain, work.label)
+
+    def _constant_kernels(self, position: int, work: Loop) -> Any:
+        """The kernels of a product whose second operand is packed, and memory for that."""
+        found = self.packed_steps.get(position)
+        if found is None:
+            assert work.constant is not None
+            self._keep(next(each.value for each in work.constant.pack.arguments if each.written))
+            found = self.packed_steps[position] = self._kernel(work.constant.pack), self._kernel(work.constant.call)
+        return found
 
     def _add_call(self, steps: StepArray, work: LibraryCall, both: tuple[Any, Any]) -> None:
         together, alone = both
@@ -258,10 +292,12 @@ class Instance:
 
     # Running
 
-    def run(self, inputs: list[Any], scalars: list[Any]) -> list[Any]:
-        """Bind this run's buffers, run the segments, give the outputs."""
+    def run(self, inputs: Sequence[Any], scalars: list[Any], watch: Watch | None = None) -> list[Any]:
+        """Bind this run's buffers, run the segments, give the outputs. What `watch` makes of the segments runs."""
         try:
             self._choose(inputs, scalars, False)
+            if watch is not None:
+                self.segments, self.steady = watch(self.segments), False
             bind = self.bind
             for number, storage in enumerate(inputs):
                 bind(number, storage.value)
@@ -271,8 +307,14 @@ class Instance:
             raise
 
     def is_current(self) -> bool:
-        """Whether it may still run: library steps are made for one number of threads."""
-        return self.threads == self._pool.threads
+        """Whether it may still run: its steps are made for one number of threads, and by the answers of that time."""
+        if self.threads != self._pool.threads:
+            return False
+        if self._generation != self._answers.generation:
+            if self.works is not self.plan.works or not self.plan.is_current():
+                return False
+            self._generation = self._answers.generation
+        return True
 
     def is_steady(self, changed: list[int]) -> bool:
         """Whether a run in which only these inputs changed takes the steps of the run before."""

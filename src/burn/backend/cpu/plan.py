@@ -10,13 +10,15 @@ from __future__ import annotations
 import collections
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu import onednn
+from burn.backend.cpu import onednn, tuning
 from burn.backend.cpu.arena import plan_arena
 from burn.backend.cpu.instance import HostCall, Instance, bytes_of
 from burn.backend.cpu.lower.access import Access
+from burn.backend.cpu.lower.attention.find import fuse_attention
+from burn.backend.cpu.lower.blocks import fuse_blocks
 from burn.backend.cpu.lower.chunks import lower_in_chunks
 from burn.backend.cpu.lower.columns import lower_column
 from burn.backend.cpu.lower.copies import Packing
@@ -40,8 +42,10 @@ PASSES = [
     ("drop identities", drop_identities),
     ("share equal", share_equal),
     ("remove dead", remove_dead),
+    ("attention", fuse_attention),
     ("layouts", assign_layouts),
     ("remove what layouts left", remove_dead),
+    ("blocks", fuse_blocks),
 ]
 
 
@@ -52,25 +56,38 @@ MOST_INSTANCES = 4
 
 def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
     """The plan of a program; `free` tells which inputs may be overwritten."""
-    explanation = Explanation()
-    simplified = run_passes(program, PASSES, explanation)
-    return Plan(simplified, free, device, explanation)
+    plan = Plan(program, free, device)
+    if tuning.mode() == tuning.ON:
+        tuning.tell(plan.tune())
+    return plan
 
 
 class Plan:
-    """What `prepare` makes. Calling it runs it; several threads may do so at once."""
+    """What `prepare` makes. Calling it runs it; several threads may do so at once.
 
-    def __init__(self, program: Program, free: tuple[bool, ...], device: Cpu, explanation: Explanation) -> None:
-        self.program, self.device, self.explanation, self.free = program, device, explanation, free
+    `fixed` are answers to questions of its lowering that hold whatever was measured.
+    """
+
+    def __init__(
+        self, source: Program, free: tuple[bool, ...], device: Cpu, fixed: Mapping[tuning.Question, str] | None = None
+    ) -> None:
+        self.source, self.device, self.free = source, device, free
+        self._fixed = fixed or {}
         self._build_lock = threading.Lock()
         self._build()
 
     def _build(self) -> None:
-        """Lower the program for the number of threads of this moment: library steps are made for one number."""
+        """Lower the program for the number of threads and the answers of this moment."""
+        self.threads, self.generation = pool().threads, tuning.answers().generation
+        self.explanation = Explanation()
+        with tuning.asking(self.device.settings.accuracy, self._fixed) as self.asked:
+            self.program = run_passes(self.source, PASSES, self.explanation)
+            self._lower_all()
+
+    def _lower_all(self) -> None:
         program, free = self.program, self.free
-        self.threads = pool().threads
         self.schedule = Scheduler(program, fits_a_loop).schedule()
-        self.calls = Calls(program, self.schedule)
+        self.calls = Calls(program, self.schedule, self.device.settings)
         with onednn.load().limited_to(self.threads) if onednn.available() else contextlib.nullcontext():
             self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit)]
         self.copied = self._copy_out()
@@ -194,11 +211,13 @@ class Plan:
             if isinstance(work, HostCall):
                 continue
             reads, writes = self._reads(work), self._writes(work)
-            if isinstance(work, Loop):
+            if isinstance(work, Loop) and work.constant is not None:
+                found.add_product(position, work.constant.pack.arguments[0].value)
+            elif isinstance(work, Loop):
                 slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
                 checked = any(argument.kind == "status" for argument in work.arguments)
                 small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
-                if small and not checked and not outputs & writes:
+                if work.kept and small and not checked and not outputs & writes:
                     found.add(position, reads, writes, slots)
             elif work.primitive.operation == "reorder" and not outputs & writes:
                 found.add(position, reads, writes)
@@ -219,7 +238,7 @@ class Plan:
         made: dict[int, int] = {}
         for position, work in enumerate(self.works):
             for number in self._writes(work):
-                made[number] = position
+                made.setdefault(number, position)  # parts of an image are written one by one
         kept = self.prologue.kept
         self.inner = [n for n in made if n not in outputs and n not in hosted and n not in kept]
         lifetimes = [(self.bytes(n), made[n], max(self.last_read.get(n, made[n]), made[n])) for n in self.inner]
@@ -241,18 +260,30 @@ class Plan:
 
     def take(self) -> Instance:
         """Memory for a run, for the calling thread alone until it gives it back."""
-        if self.threads != pool().threads:
+        if not self.is_current():
             with self._build_lock:
-                if self.threads != pool().threads:
+                if not self.is_current():
                     self._build()
         try:
             return self.instances.pop()
         except IndexError:
             return Instance(self)
 
+    def is_current(self) -> bool:
+        """Whether it would be made the same way now: for so many threads, with these answers."""
+        generation = tuning.answers().generation
+        if self.threads != pool().threads or (self.generation != generation and not self.asked.holds()):
+            return False
+        self.generation = generation
+        return True
+
+    def tune(self, again: bool = False, progress: tuning.Progress | None = None) -> tuning.Report:
+        """Measure which kernels are best for this plan, where that is not known (see `burn.backend.cpu.tuning`)."""
+        return tuning.measure(self, lambda fixed: Plan(self.source, self.free, self.device, fixed), again, progress)
+
     def give_back(self, instance: Instance) -> None:
         """Let other runs use the memory."""
-        if len(self.instances) < MOST_INSTANCES and instance.threads == self.threads:
+        if len(self.instances) < MOST_INSTANCES and instance.works is self.works:
             self.instances.append(instance)
 
     def release(self) -> None:

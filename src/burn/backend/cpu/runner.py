@@ -149,23 +149,36 @@ class StepArray:
 
     def time_steps(self, repeats: int = 20, parallel: bool = True) -> list[float]:
         """The median seconds of each step, run one by one: where the time of a plan goes."""
+        seconds = np.array([self.run_timed(parallel) for _ in range(repeats)])
+        return [float(each) for each in np.median(seconds, axis=0)]
+
+    def run_timed(self, parallel: bool = True) -> list[float]:
+        """Run every step, one by one; the seconds of each."""
         sealed = self._sealed or self._seal()
-        seconds = np.zeros((repeats, len(self)))
         threads = self._pool.admit() if parallel else 1
         record = sealed.serial if threads == 1 else sealed.parallel
+        seconds = [0.0] * len(self)
         try:
-            for measured in seconds:
-                for index in range(len(self)):
-                    step = record.steps + index * WORDS * 8
-                    before = time.perf_counter()
-                    answer = native().run_steps(record.context, step, 1, threads)
-                    measured[index] = time.perf_counter() - before
-                    if answer != -1:
-                        raise self.fault(answer + index)
+            bound = Record(record.context, record.steps, 0, threads, record.binding)
+            sealed.call(ctypes.addressof(bound))  # no step, but what is done before the first
+            for index in range(len(self)):
+                step = record.steps + index * WORDS * 8
+                before = time.perf_counter()
+                answer = native().run_steps(record.context, step, 1, threads)
+                seconds[index] = time.perf_counter() - before
+                if answer != -1:
+                    raise self.fault(answer + index)
         finally:
             if threads != 1:
                 self._pool.leave()
-        return [float(each) for each in np.median(seconds, axis=0)]
+        return seconds
+
+    def signatures(self) -> list[tuple[object, ...]]:
+        """What each step does, whatever memory it does it in: equal for equal steps of two plans."""
+        return [
+            (name, step[0], *(step[2:4] if step[-1] == KERNEL else step[1:2]))
+            for name, step in zip(self._names, self._steps, strict=True)
+        ]
 
     def fault(self, answer: int) -> StepFault:
         """The error for an answer of native code."""

@@ -31,6 +31,7 @@ from burn.backend.cpu.lower.draws_last import DRAWS, is_drawn_last
 from burn.backend.cpu.lower.epilogue import CHANNEL, IMAGE, NUMBER, Epilogue
 from burn.backend.cpu.lower.images import CHANNELS_LAST, to_first, to_last
 from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
+from burn.backend.cpu.lower.products import runs_on_kernels
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import REDUCTIONS, VIEWS, is_map
 from burn.dtype import f32
@@ -47,7 +48,7 @@ LONG_REDUCTION = 1 << 15
 """Elements from which on a reduction to channels goes dim by dim, so that several threads take part."""
 
 
-CALLS = frozenset(("matmul", *FORWARD, *BACKWARD))
+CALLS = frozenset(("attention", "matmul", *FORWARD, *BACKWARD))
 """Operations whose operands must have memory."""
 
 
@@ -181,6 +182,8 @@ class _Layouts:
             self._reduce(node)
         elif name in ("slice", "flip", "expand") and node.operands[0] in self.native and self._view(node):
             return
+        elif name == "cat" and all(number in self.native for number in node.reads()):
+            self._join(node)
         else:
             self._keep(node)
 
@@ -231,8 +234,11 @@ class _Layouts:
         """What kernels of our own do to their results before they store them."""
         finder = ChainFinder(self.program)
         pools = [position for position, node in enumerate(self.program.nodes) if self._is_mean_gradient(node)]
-        for position in sorted([*self.own, *pools]):
-            chain = finder.find(position)
+        products = {position for position, node in enumerate(self.program.nodes) if runs_on_kernels(self.program, node)}
+        images = {each for each in self.own if self.program.nodes[each].op.name != "conv_weight_backward"}
+        for position in sorted([*images, *pools, *products]):
+            own = position in products
+            chain = finder.find(position, -1 if own else 1, branches=position not in pools)
             if chain is not None:
                 self.chains[chain.last] = chain
 
@@ -244,7 +250,8 @@ class _Layouts:
     def _chained(self, chain: Chain) -> None:
         """A node with the operations that follow it."""
         node, result = self.program.nodes[chain.start], self.program.nodes[chain.last].results[0]
-        place: dict[str, Any] = {IMAGE: self._image, CHANNEL: self._memory, NUMBER: self._memory}
+        image = self._memory if node.op.name == "matmul" else self._image
+        place: dict[str, Any] = {IMAGE: image, CHANNEL: self._memory, NUMBER: self._memory}
         extra = [place[kind](given) if isinstance(given, int) else given for given, kind in chain.collector.operands]
         epilogue = (chain.collector.finish(),)
         if node.op.name in BACKWARD:
@@ -291,7 +298,7 @@ class _Layouts:
                 return not primitive_of("conv", *shapes, node.attributes, True).is_reference
             except MissingOperation:
                 return False
-        if node.op.name != "matmul" or not onednn.available():
+        if node.op.name != "matmul" or not onednn.available() or runs_on_kernels(self.program, node):
             return False
         operands = [self.program.values[number] for number in (*node.reads(), node.results[0])]
         if any(value.dtype is not f32 or 0 in value.shape for value in operands):
@@ -319,11 +326,13 @@ class _Layouts:
         assert isinstance(second, int)
         if node.op.name == "matmul":
             operands = (self._memory(first), self._memory(second), *extra)
-            self.plain[result] = self._emit(node.op, operands, node.attributes, self.program.values[result])
+            attributes = (*node.attributes, *epilogue)
+            self.plain[result] = self._emit(node.op, operands, attributes, self.program.values[result])
             return
         attributes = (*node.attributes, *epilogue, CHANNELS_LAST)
         if node.op.name == "conv_weight_backward":
-            operands = (self._image(first), self._image(second))
+            image = self._last(first) if self._reads_anyhow(node, first) else self._image(first)
+            operands = (image, self._image(second))
             self.plain[result] = self._emit(node.op, operands, attributes, self.program.values[result])
         else:
             image = self._last(first) if self._reads_anyhow(node, first) else self._image(first)
@@ -428,6 +437,13 @@ class _Layouts:
                 shape[place] = 1
             current = self._emit(node.op, (current,), (stage,), Value(Shape(shape), dtype))
         self._made_last(result, current)
+
+    def _join(self, node: Node) -> None:
+        """Images side by side."""
+        (dim,), result = node.attributes, self._value_last(node.results[0])
+        parts = tuple(self._last(number) for number in node.reads())
+        place = to_last(len(result.shape)).index(dim % len(result.shape))
+        self._made_last(node.results[0], self._emit(node.op, (parts,), (place,), result))
 
     def _view(self, node: Node) -> bool:
         source, result = node.operands[0], node.results[0]

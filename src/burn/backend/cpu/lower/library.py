@@ -11,10 +11,13 @@ from math import prod
 from typing import Any
 
 from burn.backend.cpu import onednn
-from burn.backend.cpu.lower.access import Access, contiguous_strides
+from burn.backend.cpu.lower.access import Access, contiguous_strides, whole
 from burn.backend.cpu.lower.copies import copied, packing
+from burn.backend.cpu.lower.epilogue import epilogue_of
 from burn.backend.cpu.lower.loop_parts import Loop
+from burn.backend.cpu.lower.products import lower_product, runs_on_kernels
 from burn.backend.cpu.lower.units import Schedule
+from burn.backend.cpu.settings import Settings
 from burn.dtype import DType, f32
 from burn.errors import MissingOperation
 from burn.program.program import Node, Program
@@ -50,21 +53,33 @@ Step = Loop | LibraryCall
 class Calls:
     """Lowers the calls of one program, and numbers the temporaries they need."""
 
-    def __init__(self, program: Program, schedule: Schedule) -> None:
-        self.program, self.schedule = program, schedule
+    def __init__(self, program: Program, schedule: Schedule, settings: Settings | None = None) -> None:
+        self.program, self.schedule, self.settings = program, schedule, settings or Settings()
+        self.mapped_bytes = 0  # of weights that Winograd's convolutions have mapped so far
         self.temporaries: dict[int, int] = {}  # number → bytes
         self.producer = program.producer()
         self.uses = program.uses()
         self._packed: dict[Any, int] = {}
         self._ordered: dict[Any, Access] = {}
+        self._homes: dict[int, Access] | None = None
+        self._in_order: dict[Any, Access] = {}
 
     def lower(self, node: Node) -> list[Step] | None:
         """The steps of a node, or None where the engine has none and NumPy runs it."""
+        from burn.backend.cpu.lower.attention.kernel import lower_attention
+        from burn.backend.cpu.lower.blocks import lower_block
         from burn.backend.cpu.lower.convolution import lower_convolution
         from burn.backend.cpu.lower.pooling import lower_pooling
 
         if node.op.name == "reshape":
             return self._reshape(node)
+        if node.op.name == "cat" and node.reads() and self.home(node.reads()[0]).value == node.results[0]:
+            return []  # the parts are in their places
+        if node.op.name == "attention":
+            return lower_attention(self, node)
+        fused = lower_block(self, node)
+        if fused is not None:
+            return fused
         pooled = lower_pooling(self, node)
         if pooled is not None:
             return pooled
@@ -72,10 +87,22 @@ class Calls:
             return None
         try:
             if node.op.name == "matmul":
+                epilogue, _ = epilogue_of(node)
+                alone = len(node.operands) == 2  # and without the bias of a library call
+                if epilogue is not None or (alone and runs_on_kernels(self.program, node)):
+                    return lower_product(self, node)
                 return self._matmul(node) if onednn.available() else None
             return lower_convolution(self, node)
         except MissingOperation:
             return None
+
+    def home(self, number: int) -> Access:
+        """Where a result is written: memory of its own, or a part of a larger image."""
+        from burn.backend.cpu.lower.blocks import homes_of
+
+        if self._homes is None:
+            self._homes = homes_of(self.program)
+        return self._homes.get(number) or whole(number, tuple(self.program.values[number].shape))
 
     def temporary(self, size: int) -> int:
         """The number of a new temporary of `size` bytes."""
@@ -90,6 +117,16 @@ class Calls:
             size *= each
         number = self.temporary(size)
         return copied(access, dtype, number), Access(number, access.shape, contiguous_strides(access.shape))
+
+    def in_order(self, access: Access, dtype: DType) -> tuple[list[Step], Access]:
+        """The access itself if it is contiguous, else a step that copies it, and its copy, shared by all who ask."""
+        if access.is_contiguous:
+            return [], access
+        key = (access, dtype)
+        if key in self._in_order:
+            return [], self._in_order[key]
+        step, self._in_order[key] = self.copy(access, dtype)
+        return [step], self._in_order[key]
 
     def ordered(self, access: Access, dtype: DType) -> tuple[list[Step], Access]:
         """The steps that copy a weight into the order of a kernel, and the access of the copy; equal ones share it."""

@@ -209,7 +209,7 @@ def _open() -> Library | None:
             if path == OFF:
                 _reason = f"switched off by {OVERRIDE}={OFF}"
             elif path is None:
-                _reason = f"{FILE} is not installed; write pip install 'burn-dl[cpu]'"
+                _reason = f"{FILE} is not installed; write pip install 'burn-dl[onednn]'"
             else:
                 try:
                     _library = Library(path)

@@ -1,0 +1,29 @@
+"""Choice by measurement: which of several kernels does a step, found out on the machine that runs it.
+
+A lowering that could write a step in several ways asks; what it gets is what was measured before, here or in an
+earlier process on the same kind of processor, or its own default:
+
+    how = pick("convolution", (64, 64, 56, 56, 3), candidates=("own", "library"), default="own")
+
+Measuring is a matter of its own: `burn.tune(function, *arguments)`, or `BURN_TUNE=on` for every plan that is made. A
+plan is made once for each candidate and whole plans run by turns, so that a candidate finds the caches as it will find
+them later: full of what the other steps left there. Which step of a plan differs is known, and its time decides.
+
+    BURN_TUNE=off           defaults alone: the same plan on every machine
+    BURN_TUNE=remembered    what was measured before, and defaults (this is what happens anyway)
+    BURN_TUNE=on            what is not known yet is measured when a plan is made
+
+Candidates give the same results within the accuracy that the device was told: a lowering offers no others.
+"""
+
+from burn.backend.cpu.tuning.answers import answers
+from burn.backend.cpu.tuning.asking import Asked, asking, pick
+from burn.backend.cpu.tuning.measuring import Progress, measure
+from burn.backend.cpu.tuning.modes import OFF, ON, REMEMBERED, mode, using
+from burn.backend.cpu.tuning.question import Question
+from burn.backend.cpu.tuning.report import Report, Row, listening, tell
+
+__all__ = [
+    "OFF", "ON", "REMEMBERED", "Asked", "Progress", "Question", "Report", "Row", "answers", "asking", "listening",
+    "measure", "mode", "pick", "tell", "using",
+]  # fmt: skip

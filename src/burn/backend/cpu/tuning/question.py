@@ -1,0 +1,25 @@
+"""What a lowering asks: a question that means the same in every process on the same kind of processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Question:
+    """`family` names the place that asks, `numbers` tell one of its cases from another.
+
+    The candidates are part of it: what was the best of three says little about the best of two of them, and a process
+    without a library offers others than one that has it.
+    """
+
+    family: str
+    numbers: tuple[int | str, ...]
+    threads: int
+    accuracy: str
+    candidates: tuple[str, ...]
+
+    def title(self) -> str:
+        """It in one line: the key under which its answer is kept."""
+        numbers = " ".join(map(str, self.numbers))
+        return f"{self.family} {numbers}; {self.threads} threads, {self.accuracy}; {', '.join(self.candidates)}"
