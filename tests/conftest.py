@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import hypothesis
@@ -10,6 +11,9 @@ import pytest
 # A busy machine is not a failure: property tests have no deadline.
 hypothesis.settings.register_profile("burn", deadline=None)
 hypothesis.settings.load_profile("burn")
+
+# What was measured on this machine must not change which kernels are tested.
+os.environ.setdefault("BURN_TUNE", "off")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -54,17 +54,15 @@ def request(values, close=False):
 
 
 def answer(client):
-    """The status and the JSON of the next answer."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        more = client.recv(1 << 16)
+    """The status and the JSON of the next answer, and not a byte of the one after it."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        more = client.recv(1)
         if not more:
             return 0, None
-        data += more
-    head, _, body = data.partition(b"\r\n\r\n")
+        head += more
     length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-    while len(body) < length:
-        body += client.recv(1 << 16)
+    body = client.recv(length, socket.MSG_WAITALL)
     assert len(body) == length
     return int(head[9:12]), json.loads(body)
 
