@@ -103,7 +103,8 @@ def _document(width: float, height: float, body: list[str], title: str, note: st
     )
     lines = [head, f'<rect width="{width:g}" height="{height:g}" fill="white"/>']
     lines.append(f'<text x="16" y="24" font-size="15" font-weight="bold">{escape(title)}</text>')
-    lines.append(f'<text x="16" y="42" fill="#666" font-size="11">{escape(note)}</text>')
+    size = min(11.0, (width - 32) / (0.6 * max(len(note), 1)))  # a letter is at most about 0.6 of its height wide
+    lines.append(f'<text x="16" y="42" fill="#666" font-size="{size:.3g}">{escape(note)}</text>')
     return "\n".join([*lines, *body, "</svg>"]) + "\n"
 
 
