@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu import onednn, tuning
 from burn.backend.cpu.arena import plan_arena
-from burn.backend.cpu.instance import HostCall, Instance, bytes_of
+from burn.backend.cpu.bound import HostCall, bytes_of
+from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.find import fuse_attention
 from burn.backend.cpu.lower.blocks import fuse_blocks

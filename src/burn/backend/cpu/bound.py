@@ -1,0 +1,238 @@
+"""The steps of a plan bound to memory: an arena, argument slots, kernels and library calls that read them.
+
+What stays where it is from run to run is written here once; what a run brings along is noted, for native code to fill
+in before the first step. Works that a run may skip, because what they make is still there, give other arrays of steps
+(variants), each written on first use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn.backend.cpu import onednn
+from burn.backend.cpu.compiler import compiled, load_together
+from burn.backend.cpu.lower.library import LibraryCall
+from burn.backend.cpu.lower.loop_parts import Loop
+from burn.backend.cpu.lower.prologue import EVERYTHING, Variant
+from burn.backend.cpu.lower.writer import Check, Routine
+from burn.backend.cpu.native import Binding
+from burn.backend.cpu.runner import StepArray
+from burn.program.program import Node, Program
+
+if TYPE_CHECKING:
+    from burn.backend.cpu.plan import Plan
+
+NO_FAULT = (0, -1)
+"""What a kernel that checks indices leaves alone: the lowest index below 0, the highest beyond the dim."""
+
+SMALL_CALL = 1 << 15
+"""Bytes of all buffers together up to which a library call is done before a second thread has woken up."""
+
+
+@dataclass
+class HostCall:
+    """A node that runs on NumPy."""
+
+    node: Node
+
+
+def bytes_of(program: Program, number: int) -> int:
+    """The size of a value, at least one byte."""
+    value = program.values[number]
+    return max(value.shape.num_elements() * value.dtype.size, 1)
+
+
+class Bound:
+    """The memory that a plan needs to run once at a time, and its steps on it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.works = plan, plan.works
+        self.arena = np.empty(plan.arena_bytes + 64, np.uint8)
+        self.arena_address = -(-self.arena.ctypes.data // 64) * 64
+        count = len(plan.program.values) + len(plan.calls.temporaries) + 1
+        self.addresses = np.zeros(count, np.int64)
+        start = self.addresses.ctypes.data
+        self.places = array("q", range(start, start + 8 * count, 8))  # of inputs and results: inside the array object
+        for number, offset in plan.offsets.items():
+            self.addresses[number] = self.arena_address + offset
+        self.kept: dict[int, np.ndarray[Any, Any]] = {}
+        self._keep(*plan.prologue.kept)
+        self._build()
+
+    def _keep(self, *numbers: int) -> None:
+        """Memory that stays from run to run: one block, which the system gives in large pages."""
+        sizes = [-(-self.plan.bytes(number) // 64) * 64 for number in numbers]
+        raw = np.empty(sum(sizes) + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        for number, size in zip(numbers, sizes, strict=True):
+            self.kept[number] = raw[start : start + size]
+            self.addresses[number] = raw.ctypes.data + start
+            start += size
+
+    def _build(self) -> None:
+        """Write the steps, noting which slots depend on inputs, outputs and numbers."""
+        plan = self.plan
+        total = sum(len(loop.arguments) for work in plan.works if isinstance(work, Loop) for loop in work.loops())
+        self.slots = np.zeros(max(total, 1), np.int64)
+        rows: list[tuple[int, int, int]] = []
+        number_rows: list[tuple[int, int, int]] = []
+        self.integers: list[tuple[int, int]] = []
+        self.checks: list[Check] = []
+        self.status = np.empty((sum(isinstance(work, Routine) for work in plan.works), 2), np.int64)
+        self.status[:] = NO_FAULT
+        self._no_faults = self.status.tobytes()
+        self.memory_rows: list[tuple[int, int, int, int]] = []
+        self.records: list[Any] = []  # of each work: a kernel and its slots, or library steps
+        self.packed_steps: dict[int, Any] = {}
+        self.first_slots: dict[int, int] = {}  # id of a loop → the address of its first slot
+        position = 0
+        for loop in (loop for work in plan.works if isinstance(work, Loop) for loop in work.loops()):
+            self.first_slots[id(loop)] = self.slots.ctypes.data + 8 * position
+            for argument in loop.arguments:
+                if argument.kind == "size":
+                    self.slots[position] = argument.value
+                elif argument.kind == "status":
+                    assert isinstance(loop, Routine)
+                    assert loop.check is not None
+                    self.slots[position] = self.status.ctypes.data + 16 * len(self.checks)
+                    self.checks.append(loop.check)
+                elif argument.kind == "scalar":
+                    assert argument.dtype is not None
+                    if argument.dtype.name in ("f32", "f64"):
+                        number_rows.append((position, argument.value, argument.dtype.name == "f64"))
+                    else:
+                        self.integers.append((position, argument.value))
+                elif self._is_fixed(argument.value):
+                    self.slots[position] = self.addresses[argument.value] + argument.offset
+                else:
+                    rows.append((position, argument.value, argument.offset))
+                position += 1
+        load_together(work.kernel for work in plan.works if isinstance(work, Loop) and work.extent)
+        for work in plan.works:
+            if isinstance(work, HostCall):
+                self.records.append(None)
+            elif isinstance(work, Loop):
+                self.records.append(self._kernel(work))
+            else:
+                self.records.append(self._library_steps(work))
+        self.numbers = array("d", bytes(8 * max(plan.program.scalars, 1)))
+        self._rows, self._number_rows = np.array(rows, np.int64), np.array(number_rows, np.int64)
+        self.binding = Binding(
+            places=self.places.buffer_info()[0],
+            slots=self.slots.ctypes.data,
+            rows=self._rows.ctypes.data,
+            row_count=len(rows),
+            set_data_handle=onednn.load().address("dnnl_memory_set_data_handle") if self.memory_rows else None,
+            numbers=self.numbers.buffer_info()[0],
+            number_rows=self._number_rows.ctypes.data,
+            number_count=len(number_rows),
+        )
+        self._write_memories()
+        self.variants: dict[Variant, list[StepArray | HostCall]] = {}
+        self._chosen = EVERYTHING
+        self.segments = self._variant(EVERYTHING)
+
+    def _is_fixed(self, value: int) -> bool:
+        """Whether a value is at the same address in every run."""
+        return value in self.plan.offsets or value in self.kept
+
+    def _write_memories(self) -> None:
+        self._memories = np.array(self.memory_rows, np.int64)
+        self.binding.memories, self.binding.memory_count = self._memories.ctypes.data, len(self.memory_rows)
+
+    def _variant(self, variant: Variant) -> list[StepArray | HostCall]:
+        """The segments of a run that skips some works; written on first use."""
+        found = self.variants.get(variant)
+        if found is None:
+            found = self.variants[variant] = self._segments(*variant)
+        return found
+
+    def _segments(self, skipped: frozenset[int], constant: frozenset[int]) -> list[StepArray | HostCall]:
+        """Native steps between two NumPy calls go together. `constant` products read a packed operand."""
+        segments: list[StepArray | HostCall] = []
+        binding = ctypes.addressof(self.binding)
+        steps = StepArray(binding=binding)
+        for position, (work, record) in enumerate(zip(self.works, self.records, strict=True)):
+            if isinstance(work, HostCall):
+                if len(steps):
+                    segments.append(steps)
+                    steps = StepArray(binding=binding)
+                segments.append(work)
+            elif isinstance(work, Loop) and position in constant:
+                assert work.constant is not None
+                pack, call = self._constant_kernels(position, work)
+                if position not in skipped:
+                    self._add_kernel(steps, work.constant.pack, pack)
+                self._add_kernel(steps, work.constant.call, call)
+            elif isinstance(work, Loop):
+                if position not in skipped:
+                    self._add_kernel(steps, work, record)
+            elif position in constant:
+                assert work.constant is not None
+                pack, call = self._constant_steps(position, work)
+                if position not in skipped:
+                    self._add_call(steps, work.constant.pack, pack)
+                self._add_call(steps, work.constant.call, call)
+            elif position not in skipped:
+                self._add_call(steps, work, record)
+        if len(steps):
+            segments.append(steps)
+        return segments
+
+    def _kernel(self, work: Loop) -> Any:
+        """A kernel and the address of its slots, or None where it has nothing to do."""
+        return (compiled(work.kernel), self.first_slots[id(work)]) if work.extent else None
+
+    def _add_kernel(self, steps: StepArray, work: Loop, record: Any) -> None:
+        if record is not None:
+            kernel, slots = record
+            steps.keep(kernel)
+            steps.add_kernel(kernel.address, slots, work.extent, work.grain, work.label)
+
+    def _constant_kernels(self, position: int, work: Loop) -> Any:
+        """The kernels of a product whose second operand is packed, and memory for that."""
+        found = self.packed_steps.get(position)
+        if found is None:
+            assert work.constant is not None
+            self._keep(next(each.value for each in work.constant.pack.arguments if each.written))
+            found = self.packed_steps[position] = self._kernel(work.constant.pack), self._kernel(work.constant.call)
+        return found
+
+    def _add_call(self, steps: StepArray, work: LibraryCall, both: tuple[Any, Any]) -> None:
+        together, alone = both
+        steps.keep(together, alone)
+        large = sum(self.plan.bytes(value) for value, _ in work.roles.values()) > SMALL_CALL
+        steps.add_call(together.address, *together.arguments, name=work.label, serial=alone.arguments, team=large)
+
+    def _library_steps(self, work: LibraryCall) -> tuple[Any, Any]:
+        """A call for the team, and one for the calling thread alone."""
+        return self._library_step(work, work.primitive), self._library_step(work, work.primitive.serial())
+
+    def _constant_steps(self, position: int, work: LibraryCall) -> Any:
+        """The steps of a product whose second operand is packed, and memory for that."""
+        found = self.packed_steps.get(position)
+        if found is None:
+            assert work.constant is not None
+            self._keep(work.constant.pack.roles["out"][0])
+            found = self._library_steps(work.constant.pack), self._library_steps(work.constant.call)
+            self.packed_steps[position] = found
+            self._write_memories()
+        return found
+
+    def _library_step(self, work: LibraryCall, primitive: Any) -> Any:
+        """A step of the library, bound to the arena; what changes from run to run is bound before each."""
+        step = primitive.step({})
+        if "scratchpad" in step.unbound:
+            step.rebind("scratchpad", self.arena_address + self.plan.scratch_offset)
+        for role, (value, offset) in work.roles.items():
+            if self._is_fixed(value):
+                step.rebind(role, int(self.addresses[value]) + offset)
+            else:
+                _, (memory, _) = step.rebinding(role, 0)
+                self.memory_rows.append((memory, value, offset, 0))
+        return step
