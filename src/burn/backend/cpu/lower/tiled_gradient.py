@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.cpu.features import host_features
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
+from burn.backend.cpu.lower.parts import sum_of_parts
 from burn.backend.cpu.lower.reach import Window
 from burn.backend.cpu.lower.tiles import registers
 from burn.backend.cpu.recipe import Recipe
@@ -366,14 +367,7 @@ def _mapped_back(form: Form, sums: int, weight: Access, parts: int) -> Loop:
             size = read * (POINTS * chunk)
             place = first // chunk * count * size + each * (POINTS * chunk) + first % chunk + lane
 
-            def added(place: Value) -> Any:
-                return b.loop(
-                    count - 1,
-                    b.load(source, place),
-                    lambda part, held: held + b.load(source, place + (part + 1) * size),
-                )
-
-            points = [added(place + point * chunk) for point in range(POINTS)]
+            points = [sum_of_parts(b, source, place + point * chunk, count, size) for point in range(POINTS)]
             window = _both([points[start : start + PATCH] for start in range(0, POINTS, PATCH)], _window_line)
             for tap, value in enumerate(value for line in window for value in line):
                 b.store(target, ((first + lane) * read + each) * 9 + tap, value)

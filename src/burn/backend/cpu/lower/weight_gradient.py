@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.cpu.lower import tiled_gradient
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
+from burn.backend.cpu.lower.parts import sum_of_parts
 from burn.backend.cpu.lower.reach import Window, inner
 from burn.backend.cpu.lower.tiles import GradientTile, gradient_tile
 from burn.backend.cpu.recipe import Recipe
@@ -286,11 +287,7 @@ def _added(sums: int, weight: Access, shape: Shape, parts: int) -> Loop:
         total, read, count, size = b.size(), b.size(), b.size(), b.size()
         with b.grid(total) as i, b.lane(lanes) as lane, b.serial(taps) as tap:
             place = (i * taps + tap) * lanes + lane
-            added = b.loop(
-                count - 1,
-                b.load(source, place),
-                lambda part, held: held + b.load(source, place + (part + 1) * size),
-            )
+            added = sum_of_parts(b, source, place, count, size)
             b.store(target, ((i // read * lanes + lane) * read + i % read) * taps + tap, added)
         return b.finish()
 

@@ -1,7 +1,6 @@
 """The sum of the parts of a product whose depth was cut, and what follows the product.
 
-The parts are summed in order, and how many there are depends on the sizes alone: the result is the same for any number
-of threads.
+The parts are summed in order (`burn.backend.cpu.lower.parts`).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.lower.parts import sum_of_parts
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
@@ -51,10 +51,6 @@ class Total:
             first = i * BLOCK
             with b.lane(b.min(elements - first, BLOCK)) as lane:
                 place = first + lane
-                total = b.loop(
-                    count,
-                    b.const(self.given, 0.0),
-                    lambda part, held: held + b.load(self.source, part * elements + place),
-                )
+                total = sum_of_parts(b, self.source, place, count, elements)
                 b.store(self.target, place, self.epilogue.applied(total, place, place % columns))
         return b.finish()
