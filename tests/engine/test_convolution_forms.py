@@ -313,3 +313,40 @@ def test_tiles_fit_the_registers_and_the_channels() -> None:
         for each in gradient_candidates(window, 64, channels, depthwise=False):
             assert channels % (each.lanes * each.vectors) == 0
             assert each.products + each.vectors < registers() or each.products == 1
+
+
+# Halves
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_halves_are_computed_in_single_precision_and_rounded_once(name: str) -> None:
+    x, weight = (on(draw(*shape)).cast(name) for shape in ((2, 24, 13, 11), (20, 24, 3, 3)))
+    given = torch.tensor(x.cast("f32").numpy()), torch.tensor(weight.cast("f32").numpy())
+    dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[name]
+    made = conv(x, weight, (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
+    assert made.dtype.name == name
+    mine = computed(made).astype(np.float64)
+    correct = functional.conv2d(given[0].double(), given[1].double(), padding=1).detach()
+    rounded = correct.to(dtype).double().numpy()
+    step = {"f16": 2.0**-10, "bf16": 2.0**-7}[name]
+    assert (np.abs(mine - rounded) <= step * np.abs(rounded) + 1e-5).all()
+    assert (mine == rounded).mean() > 0.98  # the others lie between two halves
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_gradients_of_halves_are_halves(name: str) -> None:
+    x, weight = (
+        burn.tensor(draw(*shape), device=TRACKED).cast(name).detach() for shape in ((2, 8, 9, 9), (16, 8, 3, 3))
+    )
+    x, weight = x.require_grad(), weight.require_grad()
+    grads = conv(x, weight, (2, 2), ((1, 1), (1, 1)), (1, 1), 1).cast("f32").sum().backward()
+    theirs = [
+        torch.tensor(each.inner().cast("f32").numpy(), dtype=torch.float64, requires_grad=True) for each in (x, weight)
+    ]
+    functional.conv2d(*theirs, stride=2, padding=1).sum().backward()
+    step = {"f16": 2.0**-10, "bf16": 2.0**-7}[name]
+    for mine, correct in zip((x, weight), theirs, strict=True):
+        found = mine.grad(grads)
+        assert found.dtype.name == name
+        reference = correct.grad.numpy()
+        assert np.abs(found.cast("f32").numpy() - reference).max() <= step * np.abs(reference).max()

@@ -32,6 +32,7 @@ from burn.backend.cpu.lower.moving import lower_copy
 from burn.backend.cpu.lower.prologue import MOST_KEPT, Prologue
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import Scheduler
+from burn.backend.cpu.lower.widening import widen_halves
 from burn.backend.cpu.pool import pool
 from burn.program.passes import Explanation, drop_identities, remove_dead, run_passes, share_equal
 from burn.program.program import Program, Value
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 PASSES = [
     ("drop identities", drop_identities),
+    ("widen halves", widen_halves),
     ("share equal", share_equal),
     ("remove dead", remove_dead),
     ("attention", fuse_attention),

@@ -12,7 +12,7 @@ from burn.backend.cpu.lower.units import Schedule, Unit
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
-from burn.dtype import DType, bool_, f64, u64
+from burn.dtype import HALVES, DType, bool_, f64, u64
 from burn.program.program import Constant, Node, Program, Scalar
 
 BLOCK = 2048
@@ -309,11 +309,15 @@ class LoopParts:
                 assert isinstance(operand, Constant)
                 operands.append(self.b.const(dtype, operand.value))
         if node.op.name == "cast":
-            target = node.attributes[0]
-            return (
-                self.b.cast(operands[0], computed(target)) if computed(target) is not operands[0].dtype else operands[0]
-            )
+            return self._cast(operands[0], node.attributes[0])
         value = CODE[node.op.name](self.b, *operands)
         wanted = computed(self.program.values[node.results[0]].dtype)
         assert value.dtype is wanted or wanted is bool_, f"{node.op.name}: {value.dtype} is not {wanted}"
         return value
+
+    def _cast(self, value: Value, target: DType) -> Value:
+        """A cast to half precision rounds where it stands, whatever becomes of its result."""
+        b, held = self.b, computed(target)
+        if value.dtype is not held:
+            value = b.cast(value, held)
+        return b.cast(b.cast(value, target), held) if target in HALVES else value

@@ -1,6 +1,7 @@
 """The code of one element: how each elementwise row of the op table is written in a kernel.
 
-Half precision is computed in f32: loads widen and stores round, so a chain rounds once at its end.
+Half precision is computed in f32: loads widen and stores round, so a chain rounds once at its end, and where a cast
+says so.
 """
 
 from __future__ import annotations
