@@ -289,6 +289,23 @@ def test_every_part_of_a_key_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(keys) == 5
 
 
+def test_a_folder_that_is_cleared_while_a_file_is_written_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, replace = ObjectCache(tmp_path / "kernels"), os.replace
+
+    def cleared(source: Path, target: Path) -> None:
+        ObjectCache(tmp_path / "kernels").clear()
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", cleared)
+    store.store("kernel", DATA)  # a warning would be an error here
+    monkeypatch.undo()
+    assert store.load("kernel") is None
+    store.store("kernel", DATA)
+    assert store.load("kernel") == DATA
+
+
 PROCESS = """
 import sys
 from pathlib import Path

@@ -136,7 +136,8 @@ class ObjectCache:
             with open(os.open(unfinished, flags, 0o600), "wb") as file:
                 file.write(header)
                 file.write(data)
-            os.replace(unfinished, self.path_of(key))
+            with contextlib.suppress(FileNotFoundError):  # another process has cleared the folder meanwhile
+                os.replace(unfinished, self.path_of(key))
         except OSError as error:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
