@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -39,13 +39,29 @@ class RankingMetric(StateMetric[RankingInput]):
     """An area under a curve for each class, brought together."""
 
     unit = "%"
+    title: ClassVar[str]
     undefined: float
 
-    def __init__(self, title: str, kind: str, reduction: ClassReduction) -> None:
-        self.reduction = ClassReduction(reduction)
-        super().__init__(f"{title} [{self.reduction.name}]")
+    def __init__(self, kind: str = "multiclass", class_reduction: ClassReduction = ClassReduction.Macro) -> None:
+        self.reduction = ClassReduction(class_reduction)
+        super().__init__(f"{self.title} [{self.reduction.name}]")
         self.kind = kind
         self._begin()
+
+    @classmethod
+    def binary(cls) -> Self:
+        """One score for each item, or one for each of two classes."""
+        return cls("binary")
+
+    @classmethod
+    def multiclass(cls, class_reduction: ClassReduction = ClassReduction.Macro) -> Self:
+        """Classes that exclude each other, each against the rest."""
+        return cls("multiclass", class_reduction)
+
+    @classmethod
+    def multilabel(cls, class_reduction: ClassReduction = ClassReduction.Macro) -> Self:
+        """Labels that may be true together."""
+        return cls("multilabel", class_reduction)
 
     def _begin(self) -> None:
         self._scores: list[Array] = []
@@ -136,25 +152,8 @@ class AurocMetric(RankingMetric):
     """
 
     input_type: ClassVar[type | None] = RankingInput
+    title = "AUROC"
     undefined = 0.5
-
-    def __init__(self, kind: str = "multiclass", class_reduction: ClassReduction = ClassReduction.Macro) -> None:
-        super().__init__("AUROC", kind, class_reduction)
-
-    @classmethod
-    def binary(cls) -> AurocMetric:
-        """One score for each item, or one for each of two classes."""
-        return cls("binary")
-
-    @classmethod
-    def multiclass(cls, class_reduction: ClassReduction = ClassReduction.Macro) -> AurocMetric:
-        """Classes that exclude each other, each against the rest."""
-        return cls("multiclass", class_reduction)
-
-    @classmethod
-    def multilabel(cls, class_reduction: ClassReduction = ClassReduction.Macro) -> AurocMetric:
-        """Labels that may be true together."""
-        return cls("multilabel", class_reduction)
 
     def area(self, scores: Array, truths: Array) -> float:
         """By the ranks of the true items (Mann and Whitney)."""
@@ -169,25 +168,8 @@ class AucPrMetric(RankingMetric):
     """The area under the curve of precision over recall, as average precision, in percent."""
 
     input_type: ClassVar[type | None] = RankingInput
+    title = "AUC-PR"
     undefined = 0.0
-
-    def __init__(self, kind: str = "multiclass", class_reduction: ClassReduction = ClassReduction.Macro) -> None:
-        super().__init__("AUC-PR", kind, class_reduction)
-
-    @classmethod
-    def binary(cls) -> AucPrMetric:
-        """One score for each item, or one for each of two classes."""
-        return cls("binary")
-
-    @classmethod
-    def multiclass(cls, class_reduction: ClassReduction = ClassReduction.Macro) -> AucPrMetric:
-        """Classes that exclude each other, each against the rest."""
-        return cls("multiclass", class_reduction)
-
-    @classmethod
-    def multilabel(cls, class_reduction: ClassReduction = ClassReduction.Macro) -> AucPrMetric:
-        """Labels that may be true together."""
-        return cls("multilabel", class_reduction)
 
     def area(self, scores: Array, truths: Array) -> float:
         """The mean of the precisions at each true item, items of equal scores taken together."""

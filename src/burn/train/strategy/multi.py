@@ -17,7 +17,7 @@ from burn.module.state import State
 from burn.optim import GradientsAccumulator, GradientsParams
 from burn.train.step import checked, detached, optimized
 from burn.train.strategy.captured import Notice, captured
-from burn.train.strategy.protocol import TrainingStrategy
+from burn.train.strategy.gathering import GatheringStrategy
 from burn.train.strategy.single import validate
 
 
@@ -27,7 +27,7 @@ def gradients(model: Any, batch: Any) -> Any:
     return output.grads, detached(output.item)
 
 
-class MultiDevice(TrainingStrategy):
+class MultiDevice(GatheringStrategy):
     """Several devices on one machine; the model and the optimizer live on the first."""
 
     def __init__(
@@ -99,25 +99,6 @@ class MultiDevice(TrainingStrategy):
                 for other in others:
                     total = total + other.value.to_device(main.device)
                 main.update(total / float(len(others) + 1))
-
-    def valid_model(self) -> Any:
-        """The model without autodiff, on the first device."""
-        return self.model.valid()
-
-    def valid(self, model: Any, batch: Any) -> Any:
-        """The item of one batch, on the first device."""
-        return self._valid(model, batch)
-
-    @property
-    def pending(self) -> bool:
-        """Whether gradients wait for the batches that complete their step."""
-        return self._gathered > 0
-
-    def end_epoch(self) -> None:
-        """Drop what was gathered for a step that does not come."""
-        if self._gathered:
-            self._gathered = 0
-            self.accumulator.grads()
 
 
 def scaled(grads: GradientsParams, factor: Any) -> GradientsParams:

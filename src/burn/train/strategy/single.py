@@ -9,7 +9,7 @@ from burn.device import Device
 from burn.optim import GradientsAccumulator
 from burn.train.step import checked, detached, optimized
 from burn.train.strategy.captured import Notice, captured
-from burn.train.strategy.protocol import TrainingStrategy
+from burn.train.strategy.gathering import GatheringStrategy
 
 
 def step(model: Any, optim: Any, batch: Any, lr: Any) -> Any:
@@ -37,7 +37,7 @@ def validate(model: Any, batch: Any) -> Any:
     return detached(model.valid_step(batch))
 
 
-class SingleDevice(TrainingStrategy):
+class SingleDevice(GatheringStrategy):
     """One device, with gradients gathered over `accumulation` batches if wanted."""
 
     def __init__(
@@ -69,22 +69,3 @@ class SingleDevice(TrainingStrategy):
         self._gathered = 0
         self.model, item = self._gathered_step(self.model, self.optim, self.accumulator, batch, lr)
         return [item]
-
-    def valid_model(self) -> Any:
-        """The model without autodiff."""
-        return self.model.valid()
-
-    def valid(self, model: Any, batch: Any) -> Any:
-        """The item of one batch."""
-        return self._valid(model, batch)
-
-    @property
-    def pending(self) -> bool:
-        """Whether gradients wait for the batches that complete their step."""
-        return self._gathered > 0
-
-    def end_epoch(self) -> None:
-        """Drop what was gathered for a step that does not come."""
-        if self._gathered:
-            self._gathered = 0
-            self.accumulator.grads()
