@@ -61,7 +61,7 @@ def drive(size: tuple[int, int], script: Script, until: int = 70, persist: bool 
             for message in messages(3, until):
                 app.state.feed(message)
                 clock.now += 1
-            await pilot.pause(0.15)
+            await pilot.pause(0.4)  # several frames, on a busy machine at least one
             await script(app, pilot)
 
     asyncio.run(run())
