@@ -12,7 +12,6 @@ import pytest
 
 import burn
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.lower import direct
 from burn.backend.cpu.lower.blocks import choice, found
 from burn.backend.cpu.lower.blocks.stage import Block
 from burn.ops import convolution_layers as layers
@@ -44,7 +43,6 @@ def forget() -> None:
 @pytest.fixture
 def fusing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Block], bool]], None]:
     """Fuse what a function says, whether it pays or not; plans made before are forgotten."""
-    monkeypatch.setattr(direct, "WORTH", 0)  # small ones run on kernels too
 
     def fuse(wanted: Callable[[Block], bool]) -> None:
         forget()

@@ -1,4 +1,4 @@
-"""The engine on lesser machines: older processors, no oneDNN, no libgomp. The same results everywhere."""
+"""The engine on lesser machines: older processors, no libgomp. The same results everywhere."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ for function in (network, gradients):
         np.testing.assert_allclose(mine, expected, rtol=rough, atol=2e-4)
 from burn.backend.cpu.features import host_features
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu import onednn
-print(host_features().level, pool().kind, onednn.available())
+print(host_features().level, pool().kind)
 """
 
 
@@ -61,10 +60,6 @@ def run(tmp_path: Path, **environment: str) -> list[str]:
 def test_every_instruction_set_gives_the_same_results(tmp_path, level):
     told = run(tmp_path, BURN_CPU_FEATURES=level)[0]
     assert told == level or level == "native" or told == "generic"
-
-
-def test_without_onednn_the_results_are_the_same(tmp_path):
-    assert run(tmp_path, BURN_ONEDNN="/nonexistent")[2] == "False"
 
 
 def test_one_thread_and_several_give_the_same_results(tmp_path):

@@ -17,7 +17,6 @@ from burn.backend.cpu.features import (
     BASELINE,
     LEVELS,
     SAFE,
-    Features,
     host_features,
     probe,
     proven,
@@ -54,14 +53,12 @@ def test_a_level_gives_nothing_that_the_cpu_lacks() -> None:
         assert "avx" in found.disabled
     middle = {name: name in AVX2 for name in EVERYTHING}
     assert select("haswell", middle, "avx512").level == "avx2"
-    assert select("haswell", middle).onednn_isa == ("AVX2", 0x7)
 
 
 def test_sets_that_trap_are_off_and_the_rest_stays() -> None:
     found = select("znver4", EVERYTHING, prove=lambda names: [each for each in names if not each.startswith("amx")])
     assert not [each for each in found.enabled if each.startswith("amx")]
     assert found.level == "avx512"
-    assert found.onednn_isa == ("AVX512_CORE_FP16", 0x1EF)
     nothing = select("znver4", EVERYTHING, prove=lambda names: [])
     assert nothing.enabled == SAFE
     assert nothing.level == "avx2"
@@ -97,7 +94,6 @@ def test_other_architectures_use_their_own_description() -> None:
     claims = {"neon": True, "sve": True, "sve2": False}
     found = select("neoverse-v1", claims, x86=False)
     assert (found.name, found.target, found.level) == ("neoverse-v1", "+neon,+sve,-sve2", "generic")
-    assert found.onednn_isa is None
     assert select("neoverse-v1", claims, "avx512", x86=False) == found
     plain = select("neoverse-v1", claims, "baseline", x86=False)
     assert (plain.name, plain.target) == ("generic", "")
@@ -106,27 +102,6 @@ def test_other_architectures_use_their_own_description() -> None:
 def test_a_wrong_level_lists_the_right_ones() -> None:
     with pytest.raises(ArgumentError, match="BURN_CPU_FEATURES: 'sse9' is not a level; write one of baseline, avx2"):
         select("x", {}, "sse9")
-
-
-@pytest.mark.parametrize(
-    "added, expected",
-    [
-        (set(), "SSE41"),
-        ({"avx"}, "AVX"),
-        (AVX2, "AVX2"),
-        (AVX2 | {"avxvnni"}, "AVX2_VNNI"),
-        (AVX512, "AVX512_CORE"),
-        (AVX512 | {"avx512vnni"}, "AVX512_CORE_VNNI"),
-        (AVX512 | {"avx512vnni", "avx512bf16"}, "AVX512_CORE_BF16"),
-        (AVX512 | {"avx512bf16", "avx512vnni", "avx512fp16"}, "AVX512_CORE_FP16"),
-        (SAFE | set(INSTRUCTIONS), "AVX512_CORE_AMX_FP16"),
-        ((SAFE | set(INSTRUCTIONS)) - {"amx-fp16"}, "AVX512_CORE_AMX"),
-    ],
-)
-def test_onednn_gets_the_highest_level_whose_parts_all_run(added: set[str], expected: str) -> None:
-    isa = Features("x", frozenset(BASELINE | added), frozenset()).onednn_isa
-    assert isa is not None
-    assert isa[0] == expected
 
 
 @on_x86
@@ -245,15 +220,6 @@ except ArgumentError as error:
     print(error)
 """
     assert "'fast' is not a level" in run_program(program, BURN_CPU_FEATURES="fast")
-
-
-def test_the_cap_for_onednn_reaches_the_environment_unless_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    isa = host_features().onednn_isa
-    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "SSE41")
-    assert module.cap_onednn() == "SSE41"
-    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA")
-    assert module.cap_onednn() == (None if isa is None else isa[0])
-    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
 
 
 def test_without_llvmlite_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,12 @@ import pytest
 
 import burn
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu import onednn
 from burn.ops import convolution_layers as layers
 from burn.ops import pooling
 from burn.ops.convolution import conv
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
-
-pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN is not installed")
 
 CPU = Cpu()
 TRACKED = Autodiff(CPU)
@@ -96,10 +93,10 @@ def test_a_transposed_convolution_and_its_gradients_are_native(stride: int, extr
     )  # fmt: skip
 
 
-def test_a_negative_padding_is_left_to_numpy_and_right() -> None:
+def test_a_negative_padding_cuts_the_image() -> None:
     x, weight = draw(2, 3, 9, 9), draw(4, 3, 3, 3)
     made = conv(burn.tensor(x, device=CPU), burn.tensor(weight, device=CPU), 1, ((-1, 0), (0, -2))).numpy()
-    assert hosted()
+    assert not hosted()
     cropped = torch.tensor(x)[:, :, 1:, : 9 - 2]
     np.testing.assert_allclose(made, functional.conv2d(cropped, torch.tensor(weight)).numpy(), rtol=1e-4, atol=1e-4)
 
@@ -272,11 +269,10 @@ def test_a_constant_second_factor_is_packed_from_its_second_run_on_and_never_sta
         made = burn.tensor(x, device=CPU).matmul(held[choice]).numpy()
         np.testing.assert_allclose(made, x @ matrices[choice], rtol=1e-4, atol=1e-4)
         names.append([name for segment in latest().instances[0].segments for name in segment.names])
-    if any("pack" in each for each in names):  # where the library has a packed form
-        assert names[0] == ["matmul 16x96x64"]
-        assert names[1] == ["pack", "matmul 16x96x64 packed"]
-        assert names[2] == ["matmul 16x96x64 packed"]
-        assert names[3] == ["matmul 16x96x64"]
+    assert names[0] == ["matmul 16x96x64"]
+    assert names[1] == ["pack", "matmul 16x96x64 packed"]
+    assert names[2] == ["matmul 16x96x64 packed"]
+    assert names[3] == ["matmul 16x96x64"]
 
 
 def test_weights_updated_in_place_by_a_training_step_are_packed_anew() -> None:

@@ -17,8 +17,7 @@ import pytest
 
 import burn
 from burn import Cpu, NdArray
-from burn.backend.cpu import onednn, tuning
-from burn.backend.cpu.lower.direct import LIBRARY, OWN
+from burn.backend.cpu import tuning
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.tuning import OFF, ON, Question, asking, measuring, pick, using
 from burn.backend.cpu.tuning.answers import Answers
@@ -30,7 +29,8 @@ from burn.backend.cpu.tuning.verdict import decide
 from burn.errors import ArgumentError
 from burn.tensor.module import ConvOptions, conv2d
 
-WITH_LIBRARY = pytest.mark.skipif(not onednn.available(), reason=f"needs the library: {onednn.reason()}")
+WINOGRAD, PLAIN = "4x4", "plain"
+"""How the convolution of these tests is done unless measured otherwise, and one of its other ways."""
 
 QUESTION = Question("test", (1, 2), 2, "fast", ("a", "b"))
 
@@ -232,26 +232,24 @@ def exact(given: list[Any]) -> Any:
     return network(*(burn.tensor(each.numpy(), device=host) for each in given)).numpy()
 
 
-@WITH_LIBRARY
 def test_a_plan_follows_a_new_answer_and_no_other(device: Any) -> None:
     call, plan, given = captured(device)
     expected = exact(given)
-    (question,) = (each for each in plan.asked.answers if each.family == "convolution")
-    assert plan.asked.answers[question] == OWN
+    (question,) = (each for each in plan.asked.answers if each.family == "winograd")
+    assert plan.asked.answers[question] == WINOGRAD
     works = plan.works
     tuning.answers().add({QUESTION: "b"})
     call(*given)
     assert plan.works is works
-    tuning.answers().add({question: LIBRARY})
+    tuning.answers().add({question: PLAIN})
     np.testing.assert_allclose(call(*given).numpy(), expected, atol=1e-4)
     assert plan.works is not works
-    assert "library conv" in plan.describe()
-    tuning.answers().add({question: OWN})
+    assert "in tiles" not in plan.describe()
+    tuning.answers().add({question: WINOGRAD})
     np.testing.assert_allclose(call(*given).numpy(), expected, atol=1e-4)
-    assert "library conv" not in plan.describe()
+    assert "in tiles" in plan.describe()
 
 
-@WITH_LIBRARY
 def test_without_tuning_plans_do_not_depend_on_what_was_measured(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     _, plan, _ = captured(device)
     tuning.answers().add({each: each.candidates[-1] for each in plan.asked.answers})
@@ -261,15 +259,14 @@ def test_without_tuning_plans_do_not_depend_on_what_was_measured(device: Any, mo
     assert again.describe() == plan.describe()
 
 
-@WITH_LIBRARY
 def test_steps_in_which_plans_differ_are_timed(device: Any) -> None:
     _, plan, _ = captured(device)
-    (question,) = (each for each in plan.asked.answers if each.family == "convolution")
+    (question,) = (each for each in plan.asked.answers if each.family == "winograd")
     inputs = MadeUp(plan.source, plan.free)
     contestants = {name: Contestant(_with(plan, {question: name}), inputs) for name in question.candidates}
     times = time_differences(contestants)
-    assert set(times) == {OWN, LIBRARY}
-    assert len(times[OWN]) == len(times[LIBRARY])
+    assert set(times) == set(question.candidates)
+    assert len(times[WINOGRAD]) == len(times[PLAIN])
     assert min(map(min, times.values())) > 0
     same = {name: Contestant(_with(plan, {}), inputs) for name in ("one", "other")}
     assert time_differences(same) == {}
@@ -323,26 +320,25 @@ class Clock:
         monkeypatch.setattr(measuring, "time_whole", self.whole)
 
 
-@WITH_LIBRARY
 def test_tuning_measures_once_remembers_and_changes_the_plan(
     device: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(frozenset([LIBRARY]))
+    clock = Clock(frozenset([PLAIN]))
     clock.use(monkeypatch)
     call, plan, given = captured(device)
     expected, seen = exact(given), []
     report = burn.tune(call, *given, progress=lambda *told: seen.append(told[:2]))
-    assert clock.asked[0] == {OWN, LIBRARY}
+    assert clock.asked[0] == {WINOGRAD, "2x2", PLAIN}
     assert seen[0] == (0, len(report.rows))
     assert seen[-1] == (len(report.rows), len(report.rows))
     (changed,) = report.changed
-    assert (changed.default, changed.chosen, changed.gain) == (OWN, LIBRARY, 2.0)
-    assert "library             2.00  convolution conv 1x32x16x16 64x32x3x3" in str(report)
+    assert (changed.default, changed.chosen, changed.gain) == (WINOGRAD, PLAIN, 2.0)
+    assert "plain               2.00  winograd 1 16 16 32 64" in str(report)
     assert "1 changed; the whole plan: 2e+03 ms before, 1e+03 ms after" in str(report)
     np.testing.assert_allclose(call(*given).numpy(), expected, atol=1e-4)
-    assert "library conv" in plan.describe()
+    assert "in tiles" not in plan.describe()
     kept = json.loads((folder / NAME).read_text(encoding="utf-8"))["machines"]
-    assert LIBRARY in {answer for each in kept.values() for answer in each.values()}
+    assert PLAIN in {answer for each in kept.values() for answer in each.values()}
     tuning.answers().reload()  # as another process would
     assert burn.tune(network, *given).rows == []
     assert len(clock.asked) == len(report.rows)
@@ -350,23 +346,21 @@ def test_tuning_measures_once_remembers_and_changes_the_plan(
     assert changed.question in {row.question for row in again.rows}
 
 
-@WITH_LIBRARY
 def test_winners_that_are_slower_together_are_not_believed(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    Clock(frozenset([LIBRARY]), total=(1.0, 1.5)).use(monkeypatch)
+    Clock(frozenset([PLAIN]), total=(1.0, 1.5)).use(monkeypatch)
     call, plan, given = captured(device)
     report = burn.tune(call, *given)
     assert report.kept_defaults
     assert report.changed == []
     assert "together the winners were slower" in str(report)
     call(*given)
-    assert "library conv" not in plan.describe()
+    assert "in tiles" in plan.describe()
 
 
-@WITH_LIBRARY
 def test_a_candidate_that_computes_something_else_does_not_take_part(
     device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Clock(frozenset([LIBRARY])).use(monkeypatch)
+    Clock(frozenset([PLAIN])).use(monkeypatch)
     monkeypatch.setattr(measuring, "agree", lambda one, other: False)
     call, _, given = captured(device)
     report = burn.tune(call, *given)
@@ -374,18 +368,17 @@ def test_a_candidate_that_computes_something_else_does_not_take_part(
     assert all(why == "gives other results" for row in report.rows for why in row.faults.values())
 
 
-@WITH_LIBRARY
 def test_plans_are_measured_when_they_are_made_where_the_mode_says_so(
     device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(frozenset([LIBRARY]))
+    clock = Clock(frozenset([PLAIN]))
     clock.use(monkeypatch)
     reports: list[Report] = []
     with using(ON), tuning.listening(reports.append):
         _, plan, _ = captured(device)
     (report,) = reports
     assert set(plan.asked.answers) <= {row.question for row in report.rows}
-    assert "library conv" in plan.describe()
+    assert "in tiles" not in plan.describe()
     tuning.answers().forget()
     call, given = burn.compile(network, tune=True), arguments(device)
     asked = len(clock.asked)

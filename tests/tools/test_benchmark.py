@@ -647,17 +647,6 @@ def test_the_group_of_kernels_names_benchmarks_with_targets() -> None:
     assert {"resnet18", "resnet18_train", "yolo_n", "matmul"} <= {each.name for each in found}
 
 
-def test_our_devices_can_be_measured_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BURN_ONEDNN", raising=False)
-    assert environment(DEVICES["cpu-captured"], 1, without_onednn=True)["BURN_ONEDNN"] == "off"
-    assert "BURN_ONEDNN" not in environment(DEVICES["cpu-captured"], 1)
-    assert "BURN_ONEDNN" not in environment(PEERS["torch"], 1, without_onednn=True)
-    run = a_run()
-    assert "oneDNN" not in report.heading(run)
-    run.settings["without_onednn"] = True
-    assert report.heading(run).endswith("our devices without oneDNN")
-
-
 def test_our_devices_are_told_whether_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BURN_TUNE", raising=False)
     assert environment(DEVICES["cpu"], 1, tune="on")["BURN_TUNE"] == "on"

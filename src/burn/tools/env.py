@@ -48,14 +48,12 @@ def facts() -> list[tuple[str, str]]:
 
 
 def engine() -> list[tuple[str, str]]:
-    """What the CPU engine runs on: threads, instruction sets, library."""
+    """What the CPU engine runs on: threads, instruction sets, kernel cache."""
     if installed("llvmlite") == "not installed":
         return []
-    from burn.backend.cpu import onednn
     from burn.backend.cpu.pool import describe
 
-    library = onednn.load().version if onednn.available() else f"not used: {onednn.reason()}"
-    return [*describe().items(), ("onednn", library)]
+    return list(describe().items())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,1 +1,1 @@
-"""The CPU engine: compiled kernels, library calls and the plans that run them."""
+"""The CPU engine: compiled kernels and the plans that run them."""

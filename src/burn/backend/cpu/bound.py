@@ -1,4 +1,4 @@
-"""The steps of a plan bound to memory: an arena, argument slots, kernels and library calls that read them.
+"""The steps of a plan bound to memory: an arena, argument slots, kernels that read them.
 
 What stays where it is from run to run is written here once; what a run brings along is noted, for native code to fill
 in before the first step. Works that a run may skip, because what they make is still there, give other arrays of steps
@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.backend.cpu import onednn
 from burn.backend.cpu.compiler import compiled, load_together
-from burn.backend.cpu.lower.library import LibraryCall
 from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.prologue import EVERYTHING, Variant
 from burn.backend.cpu.lower.writer import Check, Routine
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 
 NO_FAULT = (0, -1)
 """What a kernel that checks indices leaves alone: the lowest index below 0, the highest beyond the dim."""
-
-SMALL_CALL = 1 << 15
-"""Bytes of all buffers together up to which a library call is done before a second thread has woken up."""
 
 
 @dataclass
@@ -86,8 +81,7 @@ class Bound:
         self.status = np.empty((sum(isinstance(work, Routine) for work in plan.works), 2), np.int64)
         self.status[:] = NO_FAULT
         self._no_faults = self.status.tobytes()
-        self.memory_rows: list[tuple[int, int, int, int]] = []
-        self.records: list[Any] = []  # of each work: a kernel and its slots, or library steps
+        self.records: list[Any] = []  # of each work: a kernel and its slots
         self.packed_steps: dict[int, Any] = {}
         self.first_slots: dict[int, int] = {}  # id of a loop → the address of its first slot
         position = 0
@@ -114,12 +108,7 @@ class Bound:
                 position += 1
         load_together(work.kernel for work in plan.works if isinstance(work, Loop) and work.extent)
         for work in plan.works:
-            if isinstance(work, HostCall):
-                self.records.append(None)
-            elif isinstance(work, Loop):
-                self.records.append(self._kernel(work))
-            else:
-                self.records.append(self._library_steps(work))
+            self.records.append(None if isinstance(work, HostCall) else self._kernel(work))
         self.numbers = array("d", bytes(8 * max(plan.program.scalars, 1)))
         self._rows, self._number_rows = np.array(rows, np.int64), np.array(number_rows, np.int64)
         self.binding = Binding(
@@ -127,12 +116,10 @@ class Bound:
             slots=self.slots.ctypes.data,
             rows=self._rows.ctypes.data,
             row_count=len(rows),
-            set_data_handle=onednn.load().address("dnnl_memory_set_data_handle") if self.memory_rows else None,
             numbers=self.numbers.buffer_info()[0],
             number_rows=self._number_rows.ctypes.data,
             number_count=len(number_rows),
         )
-        self._write_memories()
         self.variants: dict[Variant, list[StepArray | HostCall]] = {}
         self._chosen = EVERYTHING
         self.segments = self._variant(EVERYTHING)
@@ -140,10 +127,6 @@ class Bound:
     def _is_fixed(self, value: int) -> bool:
         """Whether a value is at the same address in every run."""
         return value in self.plan.offsets or value in self.kept
-
-    def _write_memories(self) -> None:
-        self._memories = np.array(self.memory_rows, np.int64)
-        self.binding.memories, self.binding.memory_count = self._memories.ctypes.data, len(self.memory_rows)
 
     def _variant(self, variant: Variant) -> list[StepArray | HostCall]:
         """The segments of a run that skips some works; written on first use."""
@@ -163,23 +146,14 @@ class Bound:
                     segments.append(steps)
                     steps = StepArray(binding=binding)
                 segments.append(work)
-            elif isinstance(work, Loop) and position in constant:
+            elif position in constant:
                 assert work.constant is not None
                 pack, call = self._constant_kernels(position, work)
                 if position not in skipped:
                     self._add_kernel(steps, work.constant.pack, pack)
                 self._add_kernel(steps, work.constant.call, call)
-            elif isinstance(work, Loop):
-                if position not in skipped:
-                    self._add_kernel(steps, work, record)
-            elif position in constant:
-                assert work.constant is not None
-                pack, call = self._constant_steps(position, work)
-                if position not in skipped:
-                    self._add_call(steps, work.constant.pack, pack)
-                self._add_call(steps, work.constant.call, call)
             elif position not in skipped:
-                self._add_call(steps, work, record)
+                self._add_kernel(steps, work, record)
         if len(steps):
             segments.append(steps)
         return segments
@@ -202,37 +176,3 @@ class Bound:
             self._keep(next(each.value for each in work.constant.pack.arguments if each.written))
             found = self.packed_steps[position] = self._kernel(work.constant.pack), self._kernel(work.constant.call)
         return found
-
-    def _add_call(self, steps: StepArray, work: LibraryCall, both: tuple[Any, Any]) -> None:
-        together, alone = both
-        steps.keep(together, alone)
-        large = sum(self.plan.bytes(value) for value, _ in work.roles.values()) > SMALL_CALL
-        steps.add_call(together.address, *together.arguments, name=work.label, serial=alone.arguments, team=large)
-
-    def _library_steps(self, work: LibraryCall) -> tuple[Any, Any]:
-        """A call for the team, and one for the calling thread alone."""
-        return self._library_step(work, work.primitive), self._library_step(work, work.primitive.serial())
-
-    def _constant_steps(self, position: int, work: LibraryCall) -> Any:
-        """The steps of a product whose second operand is packed, and memory for that."""
-        found = self.packed_steps.get(position)
-        if found is None:
-            assert work.constant is not None
-            self._keep(work.constant.pack.roles["out"][0])
-            found = self._library_steps(work.constant.pack), self._library_steps(work.constant.call)
-            self.packed_steps[position] = found
-            self._write_memories()
-        return found
-
-    def _library_step(self, work: LibraryCall, primitive: Any) -> Any:
-        """A step of the library, bound to the arena; what changes from run to run is bound before each."""
-        step = primitive.step({})
-        if "scratchpad" in step.unbound:
-            step.rebind("scratchpad", self.arena_address + self.plan.scratch_offset)
-        for role, (value, offset) in work.roles.items():
-            if self._is_fixed(value):
-                step.rebind(role, int(self.addresses[value]) + offset)
-            else:
-                _, (memory, _) = step.rebinding(role, 0)
-                self.memory_rows.append((memory, value, offset, 0))
-        return step

@@ -42,25 +42,6 @@ SAFE = AVX2 | frozenset(
 
 _X86 = frozenset(("x86_64", "AMD64", "i386", "i686"))
 
-# oneDNN's levels, highest first: its name, its number in dnnl_cpu_isa_t, and what it needs beside the next one.
-_AVX512_BF16 = AVX512 | {"avx512vnni", "avx512bf16"}
-_ONEDNN_LEVELS: tuple[tuple[str, int, frozenset[str]], ...] = (
-    (
-        "AVX512_CORE_AMX_FP16",
-        0x1FEF,
-        _AVX512_BF16 | {"avx512fp16", "amx-tile", "amx-int8", "amx-bf16", "amx-fp16"},
-    ),
-    ("AVX512_CORE_AMX", 0xFEF, _AVX512_BF16 | {"avx512fp16", "amx-tile", "amx-int8", "amx-bf16"}),
-    ("AVX512_CORE_FP16", 0x1EF, _AVX512_BF16 | {"avx512fp16"}),
-    ("AVX512_CORE_BF16", 0xE7, _AVX512_BF16),
-    ("AVX512_CORE_VNNI", 0x67, AVX512 | {"avx512vnni"}),
-    ("AVX512_CORE", 0x27, AVX512),
-    ("AVX2_VNNI_2", 0x1F, AVX2 | {"avxvnni", "avxvnniint8", "avxneconvert"}),
-    ("AVX2_VNNI", 0xF, AVX2 | {"avxvnni"}),
-    ("AVX2", 0x7, AVX2),
-    ("AVX", 0x3, BASELINE | {"avx"}),
-)
-
 
 @dataclass(frozen=True)
 class Features:
@@ -99,19 +80,6 @@ class Features:
         if "avx512f" in self.enabled:
             return 512
         return 256 if "avx" in self.enabled else 128
-
-    @property
-    def onednn_isa(self) -> tuple[str, int] | None:
-        """oneDNN's cap: the word for `ONEDNN_MAX_CPU_ISA` and the number for `dnnl_set_max_cpu_isa`.
-
-        None on other architectures. oneDNN knows nothing below SSE4.1; there it checks the CPU itself.
-        """
-        if not self.x86:
-            return None
-        for name, number, needed in _ONEDNN_LEVELS:
-            if self.enabled >= needed:
-                return name, number
-        return "SSE41", 0x1
 
 
 def select(
@@ -219,15 +187,3 @@ def host_features() -> Features:
     except RuntimeError:  # LLVM cannot tell on some systems
         name, claims = ("x86-64" if x86 else "generic"), {}
     return select(name, claims, level, lambda names: proven(names, default_cache()), x86)
-
-
-def cap_onednn() -> str | None:
-    """Tell oneDNN, before it is loaded, to stay within what runs here; a cap set by the user stays.
-
-    A word in the environment reaches every copy of oneDNN in the process; where that is not wanted,
-    give `host_features().onednn_isa[1]` to `dnnl_set_max_cpu_isa` of one library instead.
-    """
-    isa = host_features().onednn_isa
-    if isa is None:
-        return os.environ.get("ONEDNN_MAX_CPU_ISA")
-    return os.environ.setdefault("ONEDNN_MAX_CPU_ISA", isa[0])

@@ -1,8 +1,8 @@
 """A run of a plan, on steps that are bound to memory of their own (`burn.backend.cpu.bound`).
 
 Python says only which arrays a run reads and makes: it writes down where each array object keeps its
-address, and native code follows from there, before the first step, to every slot and library buffer
-that needs it. So a run costs Python a store for each input and an allocation for each output.
+address, and native code follows from there, before the first step, to every slot that needs
+it. So a run costs Python a store for each input and an allocation for each output.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Finding libgomp, the OpenMP runtime whose threads oneDNN uses.
+"""Finding libgomp, an OpenMP runtime.
 
 Two OpenMP runtimes in one process keep two teams that fight for the cores, so the copy to use is the
-one that oneDNN gets: the one whose name is `libgomp.so.1`. The loader gives out a copy of that name
+one whose name is `libgomp.so.1`. The loader gives out a copy of that name
 that is already mapped (PyTorch's wheel brings one) instead of opening a second file. Copies that a
 wheel renamed (`libgomp-a34b3233.so.1`) serve nobody else; they are used where there is nothing better.
 """

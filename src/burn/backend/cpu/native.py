@@ -6,7 +6,7 @@ written in LLVM IR, compiled once for any CPU of the architecture, and kept in t
 - `run_steps(context, steps, count, threads)` walks an array of steps in one call and answers -1, or
   the step that failed in the low 32 bits and its status above;
 - `run_record(record)` takes the same four from memory, after a `bind(binding)` that writes the addresses
-  and numbers of this run to where kernels and library calls read them;
+  and numbers of this run to where kernels read them;
 - `parallel_for(context, kernel, slots, extent, grain, threads)` shares `[0, extent)` among the team;
 - `copy_bytes` and `fill_bytes` are kernels of the usual form `void(slots, first, last)`.
 
@@ -224,7 +224,7 @@ run:
 }
 
 ; Before the steps of a run: where its buffers are, and its numbers. `places` are addresses of addresses.
-%Binding = type { ptr, ptr, ptr, i64, ptr, i64, ptr, ptr, ptr, i64 }  ; see Binding below
+%Binding = type { ptr, ptr, ptr, i64, ptr, ptr, i64 }  ; see Binding below
 
 define internal void @bind(ptr %binding) nounwind {
 entry:
@@ -235,23 +235,17 @@ entry:
   %rows = load ptr, ptr %rowsp
   %countp = getelementptr %Binding, ptr %binding, i64 0, i32 3
   %count = load i64, ptr %countp
-  %memoriesp = getelementptr %Binding, ptr %binding, i64 0, i32 4
-  %memories = load ptr, ptr %memoriesp
-  %memory.countp = getelementptr %Binding, ptr %binding, i64 0, i32 5
-  %memory.count = load i64, ptr %memory.countp
-  %setp = getelementptr %Binding, ptr %binding, i64 0, i32 6
-  %set = load ptr, ptr %setp
-  %numbersp = getelementptr %Binding, ptr %binding, i64 0, i32 7
+  %numbersp = getelementptr %Binding, ptr %binding, i64 0, i32 4
   %numbers = load ptr, ptr %numbersp
-  %number.rowsp = getelementptr %Binding, ptr %binding, i64 0, i32 8
+  %number.rowsp = getelementptr %Binding, ptr %binding, i64 0, i32 5
   %number.rows = load ptr, ptr %number.rowsp
-  %number.countp = getelementptr %Binding, ptr %binding, i64 0, i32 9
+  %number.countp = getelementptr %Binding, ptr %binding, i64 0, i32 6
   %number.count = load i64, ptr %number.countp
   br label %slot.loop
 slot.loop:
   %i = phi i64 [ 0, %entry ], [ %i.next, %slot.one ]
   %more.slots = icmp slt i64 %i, %count
-  br i1 %more.slots, label %slot.one, label %memory.loop
+  br i1 %more.slots, label %slot.one, label %number.loop
 slot.one:
   %row = mul i64 %i, 3
   %row.0 = getelementptr i64, ptr %rows, i64 %row
@@ -268,35 +262,8 @@ slot.one:
   store i64 %address, ptr %slot
   %i.next = add nuw i64 %i, 1
   br label %slot.loop
-memory.loop:
-  %j = phi i64 [ 0, %slot.loop ], [ %j.next, %memory.next ]
-  %more.memories = icmp slt i64 %j, %memory.count
-  br i1 %more.memories, label %memory.one, label %number.loop
-memory.one:
-  %mrow = mul i64 %j, 4
-  %mrow.0 = getelementptr i64, ptr %memories, i64 %mrow
-  %memory = load i64, ptr %mrow.0
-  %mrow.1 = getelementptr i64, ptr %mrow.0, i64 1
-  %mvalue = load i64, ptr %mrow.1
-  %mrow.2 = getelementptr i64, ptr %mrow.0, i64 2
-  %moffset = load i64, ptr %mrow.2
-  %mrow.3 = getelementptr i64, ptr %mrow.0, i64 3
-  %last = load i64, ptr %mrow.3
-  %mplacep = getelementptr ptr, ptr %places, i64 %mvalue
-  %mplace = load ptr, ptr %mplacep
-  %mbegin = load i64, ptr %mplace
-  %maddress = add i64 %mbegin, %moffset
-  %same = icmp eq i64 %maddress, %last
-  br i1 %same, label %memory.next, label %memory.set
-memory.set:
-  store i64 %maddress, ptr %mrow.3
-  %answer = call i32 %set(i64 %memory, i64 %maddress)
-  br label %memory.next
-memory.next:
-  %j.next = add nuw i64 %j, 1
-  br label %memory.loop
 number.loop:
-  %k = phi i64 [ 0, %memory.loop ], [ %k.next, %number.next ]
+  %k = phi i64 [ 0, %slot.loop ], [ %k.next, %number.next ]
   %more.numbers = icmp slt i64 %k, %number.count
   br i1 %more.numbers, label %number.one, label %done
 number.one:
@@ -380,9 +347,8 @@ class Record(ctypes.Structure):
 class Binding(ctypes.Structure):
     """What changes from run to run, and where it is written.
 
-    `places[value]` is the address of the address of a value. Rows are words: (slot, value, offset) for
-    kernels, (memory, value, offset, address of the run before) for library calls, and for numbers (slot,
-    index, whether it is a double).
+    `places[value]` is the address of the address of a value. Rows are words: (slot, value, offset) for buffers, and
+    for numbers (slot, index, whether it is a double).
     """
 
     _fields_ = (
@@ -390,9 +356,6 @@ class Binding(ctypes.Structure):
         ("slots", ctypes.c_void_p),
         ("rows", ctypes.c_void_p),
         ("row_count", ctypes.c_int64),
-        ("memories", ctypes.c_void_p),
-        ("memory_count", ctypes.c_int64),
-        ("set_data_handle", ctypes.c_void_p),
         ("numbers", ctypes.c_void_p),
         ("number_rows", ctypes.c_void_p),
         ("number_count", ctypes.c_int64),

@@ -1,31 +1,30 @@
 """Plans: a program made ready to run again and again.
 
-The program is simplified, cut into units, and every unit becomes a kernel, a library call or a call of
-a NumPy kernel. What is not a result lives in an arena whose layout follows from who reads what until
-when; kernels and library calls between two NumPy calls run in one native call.
+The program is simplified, cut into units, and every unit becomes kernels or a call of a NumPy
+kernel. What is not a result lives in an arena whose layout follows from who reads what until
+when; kernels between two NumPy calls run in one native call.
 """
 
 from __future__ import annotations
 
 import collections
-import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu import onednn, tuning
+from burn.backend.cpu import tuning
 from burn.backend.cpu.arena import plan_arena
 from burn.backend.cpu.bound import HostCall, bytes_of
 from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.find import fuse_attention
 from burn.backend.cpu.lower.blocks import fuse_blocks
+from burn.backend.cpu.lower.calls import Calls
 from burn.backend.cpu.lower.chunks import lower_in_chunks
 from burn.backend.cpu.lower.columns import lower_column
 from burn.backend.cpu.lower.copies import Packing
 from burn.backend.cpu.lower.kernels import lower_kernel
 from burn.backend.cpu.lower.layouts import assign_layouts
-from burn.backend.cpu.lower.library import Calls, LibraryCall
 from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.loops import lower_loop
 from burn.backend.cpu.lower.moving import lower_copy
@@ -52,7 +51,7 @@ PASSES = [
 ]
 
 
-Work = Loop | LibraryCall | HostCall
+Work = Loop | HostCall
 
 MOST_INSTANCES = 4
 
@@ -91,8 +90,7 @@ class Plan:
         program, free = self.program, self.free
         self.schedule = Scheduler(program, fits_a_loop).schedule()
         self.calls = Calls(program, self.schedule, self.device.settings)
-        with onednn.load().limited_to(self.threads) if onednn.available() else contextlib.nullcontext():
-            self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit)]
+        self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit)]
         self.copied = self._copy_out()
         self.last_read = self._last_reads()
         self.reused = self._reuse(free)
@@ -139,15 +137,11 @@ class Plan:
         """The values whose memory a piece of work reads."""
         if isinstance(work, Loop):
             return {a.value for a in work.arguments if a.kind == "buffer"} - self._writes(work)
-        if isinstance(work, LibraryCall):
-            return {value for role, (value, _) in work.roles.items() if role not in work.writes}
         return {self._access(n).value for n in work.node.reads() if n not in self.schedule.constants}
 
     def _writes(self, work: Work) -> set[int]:
         if isinstance(work, Loop):
             return {a.value for a in work.arguments if a.written}
-        if isinstance(work, LibraryCall):
-            return {work.roles[role][0] for role in work.writes}
         return set(work.node.results)
 
     def _access(self, number: int) -> Access:
@@ -214,22 +208,18 @@ class Plan:
             if isinstance(work, HostCall):
                 continue
             reads, writes = self._reads(work), self._writes(work)
-            if isinstance(work, Loop) and work.constant is not None:
+            if work.constant is not None:
                 found.add_product(position, work.constant.pack.arguments[0].value)
-            elif isinstance(work, Loop):
-                slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
-                checked = any(argument.kind == "status" for argument in work.arguments)
-                small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
-                if work.kept and small and not checked and not outputs & writes:
-                    found.add(position, reads, writes, slots)
-            elif work.primitive.operation == "reorder" and not outputs & writes:
-                found.add(position, reads, writes)
-            elif work.constant is not None:
-                found.add_product(position, work.constant.pack.roles["x"][0])
+                continue
+            slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
+            checked = any(argument.kind == "status" for argument in work.arguments)
+            small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
+            if work.kept and small and not checked and not outputs & writes:
+                found.add(position, reads, writes, slots)
         return found
 
     def bytes(self, number: int) -> int:
-        """The size of a value, or of a temporary of library calls."""
+        """The size of a value, or of a temporary of its steps."""
         temporary = self.calls.temporaries.get(number)
         return bytes_of(self.program, number) if temporary is None else temporary
 
@@ -245,12 +235,9 @@ class Plan:
         kept = self.prologue.kept
         self.inner = [n for n in made if n not in outputs and n not in hosted and n not in kept]
         lifetimes = [(self.bytes(n), made[n], max(self.last_read.get(n, made[n]), made[n])) for n in self.inner]
-        primitives = [p for w in self.works if isinstance(w, LibraryCall) for p in w.primitives()]
-        scratch = max([each.scratchpad for p in primitives for each in (p, p.serial())], default=0)
         offsets, total = plan_arena(lifetimes) if lifetimes else ([], 0)
         self.offsets = dict(zip(self.inner, offsets, strict=True))
-        self.scratch_offset = -(-total // 64) * 64
-        self.arena_bytes = self.scratch_offset + scratch + 64
+        self.arena_bytes = total + 64
 
     # Running
 
@@ -299,8 +286,6 @@ class Plan:
         for work in self.works:
             if isinstance(work, Loop):
                 lines.append(f"kernel  {work.label}")
-            elif isinstance(work, LibraryCall):
-                lines.append(f"library {work.label} ({work.primitive.implementation})")
             else:
                 lines.append(f"numpy   {work.node.op.name}")
         return "\n".join(lines)

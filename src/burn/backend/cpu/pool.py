@@ -1,6 +1,6 @@
 """One pool of threads for everything that computes on the CPU.
 
-Kernels run on libgomp's team, the one oneDNN uses; without libgomp on a team of our own (`team.py`);
+Kernels run on libgomp's team; without libgomp on a team of our own (`team.py`);
 without POSIX threads one after the other. The pool decides who may use the team:
 
 - one plan at a time: a plan that finds the team taken runs on its own thread, with the same result;
@@ -199,7 +199,7 @@ def pool() -> Pool:
 
 
 def set_num_threads(count: int) -> None:
-    """Run kernels and library calls of `Cpu()` on `count` threads."""
+    """Run kernels of `Cpu()` on `count` threads."""
     pool().threads = count
 
 
@@ -219,10 +219,8 @@ def describe() -> dict[str, str]:
     from burn.backend.cpu.features import host_features
 
     current, features = pool(), host_features()
-    isa = features.onednn_isa
     facts = {
         "cpu": f"{features.name}, {features.level}, {features.vector_bits}-bit vectors",
-        "oneDNN instruction sets": "its own choice" if isa is None else f"up to {isa[0]}",
         "threads": f"{current.threads} ({current.kind})" + (", forked: serial" if current.forked else ""),
         "libgomp": "not found" if current.gomp is None else current.gomp.path,
         "kernel cache": str(default_cache().directory or "off"),

@@ -90,7 +90,6 @@ def _parser() -> argparse.ArgumentParser:
     tuned.add_argument("--forget", action="store_true", help="drop what is known of this machine first")
     run.add_argument("--tune", choices=TUNING, help="BURN_TUNE of our devices: whether they use what was measured")
     for each in (run, peak, first, tuned):
-        each.add_argument("--without-onednn", action="store_true", help="our devices use kernels of their own alone")
         each.add_argument("--threads", type=int, default=default_threads(), help="threads of every engine")
     for each in (run, show, two, past):
         each.add_argument("--store", type=Path, default=None, help="folder of the kept runs")
@@ -144,7 +143,6 @@ def _run(options: argparse.Namespace) -> int:
         suite=options.suite,
         keep_memory=options.keep_memory,
         tune=options.tune or os.environ.get("BURN_TUNE") or "remembered",
-        without_onednn=options.without_onednn or os.environ.get("BURN_ONEDNN") == "off",
     )
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as with Ctrl-C: nothing is left behind
     try:

@@ -123,23 +123,18 @@ def make_device(source: str) -> Device:
     return Cpu() if source == "Cpu()" else Cpu(fusion=False)
 
 
-def environment(
-    engine: Engine, threads: int, keep_memory: bool = False, without_onednn: bool = False, tune: str = ""
-) -> dict[str, str]:
+def environment(engine: Engine, threads: int, keep_memory: bool = False, tune: str = "") -> dict[str, str]:
     """The environment of an engine's process: the same number of threads for everybody.
 
     `keep_memory` asks the C library to keep what was freed. By default it gives large blocks back to the
     system, and a library that allocates anew in each call then spends its time on page faults.
-    `without_onednn` leaves our devices to kernels of their own; peers that bring oneDNN along keep it. `tune` tells
-    our devices whether to use, or to find out, what is fastest on this machine.
+    `tune` tells our devices whether to use, or to find out, what is fastest on this machine.
     """
     changed = {name: value for name, value in os.environ.items() if name not in UNWANTED}
     for name in THREAD_COUNTS:
         changed[name] = str(threads)
     if keep_memory:
         changed["MALLOC_TRIM_THRESHOLD_"] = changed["MALLOC_MMAP_THRESHOLD_"] = str(1 << 33)
-    if without_onednn and engine.is_ours:
-        changed["BURN_ONEDNN"] = "off"
     if tune and engine.is_ours:
         changed["BURN_TUNE"] = tune
     if engine.name == "torch-compile":

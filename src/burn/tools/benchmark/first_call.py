@@ -74,9 +74,9 @@ def measure_here(workload: str, engine: Engine, setting: Setting) -> dict[str, A
     return {"times": times}
 
 
-def _process(workload: str, engine: Engine, threads: int, cache: str, without_onednn: bool) -> dict[str, Any]:
+def _process(workload: str, engine: Engine, threads: int, cache: str) -> dict[str, Any]:
     folders = {"BURN_CACHE": cache, "TORCHINDUCTOR_CACHE_DIR": f"{cache}-torch"}
-    changed = {**environment(engine, threads, without_onednn=without_onednn), **folders}
+    changed = {**environment(engine, threads), **folders}
     command = [sys.executable, "-m", MODULE, workload, engine.name, str(threads)]
     done = subprocess.run(command, env=changed, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines()
@@ -86,7 +86,7 @@ def _process(workload: str, engine: Engine, threads: int, cache: str, without_on
     return json.loads(lines[-1])  # type: ignore[no-any-return]
 
 
-def measure(workload: str, engine: Engine, threads: int, processes: int, without_onednn: bool = False) -> list[Latency]:
+def measure(workload: str, engine: Engine, threads: int, processes: int) -> list[Latency]:
     """Measure with empty and with filled caches."""
     absent = engine.absent()
     if absent:
@@ -95,7 +95,7 @@ def measure(workload: str, engine: Engine, threads: int, processes: int, without
     for _ in range(processes):
         with tempfile.TemporaryDirectory() as folder:
             for cache in times:
-                answer = _process(workload, engine, threads, os.path.join(folder, "kernels"), without_onednn)
+                answer = _process(workload, engine, threads, os.path.join(folder, "kernels"))
                 if "failure" in answer:
                     return [Latency(engine.name, cache, failure=answer["failure"])]
                 times[cache].append(answer["times"])
@@ -128,16 +128,11 @@ def report(latencies: Sequence[Latency], budgets: Mapping[str, float]) -> str:
 def command(arguments: Any) -> int:
     """`burn-bench first-call`."""
     processes = 1 if arguments.quick else arguments.processes
-    without = ", our devices without oneDNN" if arguments.without_onednn else ""
     for name in chosen_workloads(arguments.workloads, WORKLOADS):
         workload = WORKLOADS[name]
         engines = [{**DEVICES, **PEERS}[each] for each in workload.engines]
-        latencies = [
-            each
-            for engine in engines
-            for each in measure(name, engine, arguments.threads, processes, arguments.without_onednn)
-        ]
-        print(f"the first call of {workload.summary}, {processes} fresh processes{without}\n")
+        latencies = [each for engine in engines for each in measure(name, engine, arguments.threads, processes)]
+        print(f"the first call of {workload.summary}, {processes} fresh processes\n")
         print(report(latencies, workload.budgets))
     return 0
 

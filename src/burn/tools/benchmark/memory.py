@@ -122,9 +122,7 @@ def _repeat(work: Work) -> None:
         work.run()
 
 
-def measure(
-    workload: str, engine: Engine, phase: str, batch: int, threads: int, processes: int, without_onednn: bool = False
-) -> Usage:
+def measure(workload: str, engine: Engine, phase: str, batch: int, threads: int, processes: int) -> Usage:
     """Measure in `processes` fresh processes."""
     absent = engine.absent()
     if absent:
@@ -132,7 +130,7 @@ def measure(
     peaks, baselines = [], []
     for _ in range(processes):
         command = [sys.executable, "-m", MODULE, workload, engine.name, phase, str(batch), str(threads)]
-        changed = environment(engine, threads, without_onednn=without_onednn)
+        changed = environment(engine, threads)
         done = subprocess.run(command, env=changed, capture_output=True, text=True, check=False)
         lines = done.stdout.strip().splitlines()
         if done.returncode or not lines:
@@ -173,17 +171,14 @@ def command(arguments: Any) -> int:
         print("burn-bench memory: needs /proc/self/clear_refs, which only Linux has", file=sys.stderr)
         return 1
     threads, processes = arguments.threads, 1 if arguments.quick else arguments.processes
-    without = ", our devices without oneDNN" if arguments.without_onednn else ""
     for name in chosen_workloads(arguments.workloads, WORKLOADS):
         workload = WORKLOADS[name]
         engines = [{**DEVICES, **PEERS}[each] for each in workload.engines]
         usages = [
-            measure(name, engine, phase, arguments.batch, threads, processes, arguments.without_onednn)
-            for phase in PHASES
-            for engine in engines
+            measure(name, engine, phase, arguments.batch, threads, processes) for phase in PHASES for engine in engines
         ]
         said = workload.summary.format(batch=arguments.batch)
-        print(f"peak resident memory: {STEPS} times {said}, {processes} processes{without}\n")
+        print(f"peak resident memory: {STEPS} times {said}, {processes} processes\n")
         print(report(usages, workload.peer, workload.limit))
     return 0
 

@@ -181,13 +181,12 @@ def ending(run: Run, colour: bool | None = None) -> str:
 def heading(run: Run) -> str:
     """Where and when."""
     machine, settings = run.machine, run.settings
-    without = ", our devices without oneDNN" if settings.get("without_onednn") else ""
-    if settings.get("tune", "remembered") != "remembered":
-        without += f", tuning {settings['tune']}"
+    tune = settings.get("tune", "remembered")
+    tuning = "" if tune == "remembered" else f", tuning {tune}"
     return (
         f"burn-dl {run.version} at {run.commit}, {run.date}, {machine['processor']}, {machine['cores']} cores, "
         f"{machine['threads']} threads, Python {machine['python']}; medians of {settings['blocks']} interleaved blocks "
-        f"of about {settings['seconds']:g} s{without}"
+        f"of about {settings['seconds']:g} s{tuning}"
     )
 
 

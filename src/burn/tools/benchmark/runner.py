@@ -50,7 +50,6 @@ class Plan:
     suite: str = SUITE
     copies: bool = True
     keep_memory: bool = False
-    without_onednn: bool = False
     tune: str = "remembered"
     wait: float = 0.0
 
@@ -95,7 +94,7 @@ class Team:
             found = None
         if found is None:
             plan = self.plan
-            changed = environment(engine, plan.threads, plan.keep_memory, plan.without_onednn, plan.tune)
+            changed = environment(engine, plan.threads, plan.keep_memory, plan.tune)
             found = Process(engine, changed, threads=plan.threads, folder=self.folder, suite=plan.suite, label=label)
             self.processes[label] = found
         return found

@@ -5,7 +5,6 @@ Runs that follow use what was found (see `burn.backend.cpu.tuning`). Nothing is 
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -26,8 +25,6 @@ CALLS = 3
 
 def command(options: Any, benchmarks: Sequence[Benchmark]) -> int:
     """Tune every benchmark that has a captured form."""
-    if options.without_onednn:
-        os.environ["BURN_ONEDNN"] = "off"
     from burn.backend.cpu import tuning
     from burn.backend.cpu.pool import set_num_threads
 

@@ -12,10 +12,8 @@ around; with strides, it asks which windows reached a pixel (see `burn.backend.c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu import onednn
 from burn.backend.cpu.lower import tiled_gradient, winograd
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.direct_kernel import DirectKernel, Form
@@ -23,28 +21,19 @@ from burn.backend.cpu.lower.images import permuted
 from burn.backend.cpu.lower.reach import POINT, Block, Piece, Window, cut, gradient_pieces
 from burn.backend.cpu.lower.tiles import Tile, line_length, shared_pixels, tile_of
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu.tuning import pick
 from burn.dtype import f32
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
+    from burn.backend.cpu.lower.loop_parts import Loop
 
 __all__ = [
-    "LANES", "Block", "Window", "blocks_of", "chosen", "fits", "lower_direct", "pixels", "reads_anyhow", "windows_of",
+    "LANES", "Block", "Window", "blocks_of", "lower_direct", "pixels", "reads_anyhow", "windows_of",
 ]  # fmt: skip
 
 LANES = 16
 """Channels that one iteration makes where each has a filter of its own, if they divide so."""
-
-WORTH = 1 << 16
-"""Multiplications below which the library serves as well: it has no kernel to compile."""
-
-OWN, LIBRARY = "own", "library"
-"""What a convolution may run on, where there is a choice."""
-
-FEWEST = 8
-"""Channels of a group below which vectors are too narrow."""
 
 pixels = shared_pixels
 
@@ -52,32 +41,6 @@ pixels = shared_pixels
 def blocks_of(window: Window) -> list[Block]:
     """A row cut into blocks of pixels that share what they read."""
     return cut(window, pixels(window))
-
-
-def fits(name: str, x: Sequence[int], weight: Sequence[int], out: Sequence[int], given: Sequence[Any]) -> bool:
-    """Whether there is a kernel for a convolution of these logical shapes."""
-    return 0 not in x and 0 not in weight and 0 not in out
-
-
-def chosen(name: str, x: Sequence[int], weight: Sequence[int], out: Sequence[int], given: Sequence[Any]) -> bool:
-    """Whether the kernel is what a convolution runs on: there is one, and the library is not faster."""
-    if not fits(name, x, weight, out, given):
-        return False
-    if not onednn.available():
-        return True
-    numbers = (name, "x".join(map(str, x)), "x".join(map(str, weight)), *map(str, given[-4:]))
-    default = LIBRARY if _library_is_better(name, x, weight, out, given) else OWN
-    return pick("convolution", numbers, (OWN, LIBRARY), default) == OWN
-
-
-def _library_is_better(
-    name: str, x: Sequence[int], weight: Sequence[int], out: Sequence[int], given: Sequence[Any]
-) -> bool:
-    """Whether the library serves as well or better, where it is at hand."""
-    groups = given[-1]
-    if prod(out) * prod(weight[1:]) < WORTH:
-        return True
-    return groups > 1 and not is_depthwise(x[1], out[1], groups) and min(weight[0] // groups, weight[1]) < FEWEST
 
 
 def windows_of(
@@ -115,7 +78,7 @@ def reads_anyhow(name: str, x: Sequence[int], weight: Sequence[int], out: Sequen
 
 def lower_direct(
     calls: Calls, node: Node, x: Access, weight: Access, out: Access, given: Sequence[Any], label: str
-) -> list[Step]:
+) -> list[Loop]:
     """The steps of a convolution, or of the gradient of its image, on channels-last accesses.
 
     `x` is what is read and `out` what is made: for a gradient, the gradient of the result and that of the image.

@@ -25,7 +25,7 @@ from burn.dtype import f32, i64
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls
+    from burn.backend.cpu.lower.calls import Calls
 
 RESIDENT = 1 << 19
 """Bytes of weights that stay in the cache of one processor: more are gone through once, channels outermost."""

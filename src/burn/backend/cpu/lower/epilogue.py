@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.loop_parts import Argument
+from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.scalar_code import CODE
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
@@ -22,7 +22,7 @@ from burn.dtype import f32
 from burn.program.program import Constant, Node, Operand, Scalar
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 MADE = -1
 """Refers to the value that the kernel itself made."""
@@ -69,7 +69,7 @@ class EpilogueWriter:
 
     def __init__(self, b: KernelBuilder, node: Node | None, calls: Calls, arguments: list[Argument]) -> None:
         self.b = b
-        self.before: list[Step] = []
+        self.before: list[Loop] = []
         self.epilogue, operands = (None, ()) if node is None else epilogue_of(node)
         self.given: list[Buffer | Value] = []
         for operand in operands:

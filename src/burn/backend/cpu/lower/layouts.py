@@ -1,6 +1,6 @@
 """Layouts: images stay channels-last between convolutions.
 
-oneDNN's convolutions want the channels of an image next to each other. This pass rewrites a program so
+Our convolutions want the channels of an image next to each other. This pass rewrites a program so
 that they are: a convolution makes a value of the shape (batch, *spatial, channels), row-major as every
 value, and what follows it (elementwise operations, reductions, slices, pooling) is done on that value,
 with its operands and dims permuted. Whoever needs the logical order reads a `permute`, which is a view;
@@ -17,25 +17,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from burn.backend.cpu import onednn
 from burn.backend.cpu.lower.chains import Chain, ChainFinder
-from burn.backend.cpu.lower.convolution import (
-    CONVOLUTIONS,
-    fits_the_library,
-    has_a_kernel,
-    primitive_of,
-    shapes_of,
-)
+from burn.backend.cpu.lower.convolution import CONVOLUTIONS, has_a_kernel, shapes_of
 from burn.backend.cpu.lower.direct import reads_anyhow
 from burn.backend.cpu.lower.draws_last import DRAWS, is_drawn_last
 from burn.backend.cpu.lower.epilogue import CHANNEL, IMAGE, NUMBER, Epilogue
 from burn.backend.cpu.lower.images import CHANNELS_LAST, to_first, to_last
 from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
-from burn.backend.cpu.lower.products import runs_on_kernels
+from burn.backend.cpu.lower.products import fits
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import REDUCTIONS, VIEWS, is_map
-from burn.dtype import f32
-from burn.errors import MissingOperation
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation
 from burn.program.program import Constant, Node, Operand, Program, Value
@@ -53,7 +44,7 @@ CALLS = frozenset(("attention", "matmul", *FORWARD, *BACKWARD))
 
 
 def assign_layouts(program: Program, notes: Explanation) -> Program:
-    """Keep images channels-last where the program has convolutions; give library calls operands they can read."""
+    """Keep images channels-last where the program has convolutions; give kernels operands they can read."""
     return _Layouts(program, notes).run()
 
 
@@ -62,15 +53,10 @@ class _Layouts:
         self.program, self.notes = program, notes
         self.uses = program.uses()
         self.producer = program.producer()
-        self.own = {position for position, node in enumerate(program.nodes) if has_a_kernel(program, node)}
-        self.convolutions = {
-            position
-            for position, node in enumerate(program.nodes)
-            if position in self.own or fits_the_library(program, node)
-        }
+        self.convolutions = {position for position, node in enumerate(program.nodes) if has_a_kernel(program, node)}
         for position, node in enumerate(program.nodes):
             if node.op.name in CONVOLUTIONS and position not in self.convolutions:
-                notes.decline("layouts", f"{node.op.name} {list(node.attributes)} has no fast form in the library")
+                notes.decline("layouts", f"{node.op.name} {list(node.attributes)} has no kernel")
         self.values: list[Value] = list(program.values[: program.inputs])
         self.nodes: list[Node] = []
         self.plain: dict[int, int] = {number: number for number in range(program.inputs)}
@@ -79,18 +65,14 @@ class _Layouts:
         self.dense: set[int] = set()  # numbers of the new program that are no views
         self.constant: set[int] = set()
         self.made: dict[Any, int] = {}  # what was derived already
-        self.fused: dict[int, int] = {}  # position of an addition → position of the product whose bias it adds
         self.chains: dict[int, Chain] = {}  # position of the last operation → the chain
         self._find_chains()
-        self._find_biases()
 
     def run(self) -> Program:
         """Rewrite every node in order."""
         if not self.convolutions and not any(node.op.name in CALLS for node in self.program.nodes):
             return self.program
-        fused = set(self.fused.values())
-        for chain in self.chains.values():
-            fused.update((chain.start, *chain.positions))
+        fused = {position for chain in self.chains.values() for position in (chain.start, *chain.positions)}
         fused.difference_update(self.chains)
         for position, node in enumerate(self.program.nodes):
             if position not in fused:
@@ -142,7 +124,7 @@ class _Layouts:
         return self.last[number]
 
     def _image(self, number: int) -> int:
-        """The same, in memory of its own and in order, as the library wants it."""
+        """The same, in memory of its own and in order, as lanes want it."""
         last = self._last(number)
         in_order = last in self.dense
         if not in_order and number not in self.native and number not in self.constant:
@@ -163,10 +145,8 @@ class _Layouts:
         name = node.op.name
         if position in self.chains:
             self._chained(self.chains[position])
-        elif position in self.fused:
-            self._product(self.program.nodes[self.fused[position]], node)
         elif position in self.convolutions:
-            self._product(node, None)
+            self._product(node, node.results[0])
         elif name in REDUCTIONS and self._is_nothing(node):
             self._same(node.operands[0], node.results[0])
         elif self.convolutions and (name in FORWARD or name in BACKWARD) and self._pool(node):
@@ -234,8 +214,8 @@ class _Layouts:
         """What kernels of our own do to their results before they store them."""
         finder = ChainFinder(self.program)
         pools = [position for position, node in enumerate(self.program.nodes) if self._is_mean_gradient(node)]
-        products = {position for position, node in enumerate(self.program.nodes) if runs_on_kernels(self.program, node)}
-        images = {each for each in self.own if self.program.nodes[each].op.name != "conv_weight_backward"}
+        products = {position for position, node in enumerate(self.program.nodes) if fits(self.program, node)}
+        images = {each for each in self.convolutions if self.program.nodes[each].op.name != "conv_weight_backward"}
         for position in sorted([*images, *pools, *products]):
             own = position in products
             chain = finder.find(position, -1 if own else 1, branches=position not in pools)
@@ -260,67 +240,15 @@ class _Layouts:
             attributes = (*node.attributes, *epilogue, CHANNELS_LAST)
             self._made_last(result, self._emit(node.op, operands, attributes, self._value_last(result)))
         else:
-            self._product(node, None, result, extra, epilogue)
-
-    def _find_biases(self) -> None:
-        """Additions of one number a channel (or column) to a product that nobody else reads."""
-        outputs = set(self.program.outputs)
-        claimed = {position for chain in self.chains.values() for position in chain.positions}
-        for position, node in enumerate(self.program.nodes):
-            if position in claimed or node.op.name != "add" or not all(isinstance(each, int) for each in node.operands):
-                continue
-            for product, bias in (node.operands, node.operands[::-1]):
-                assert isinstance(product, int)
-                assert isinstance(bias, int)
-                maker = self.producer.get(product)
-                if maker is None or product in outputs or self.uses[product] != [position] or product == bias:
-                    continue
-                if self.program.values[node.results[0]] == self.program.values[product] and self._is_bias(
-                    maker, bias, node
-                ):
-                    self.fused[position] = maker
-                    break
-
-    def _is_bias(self, maker: int, bias: int, addition: Node) -> bool:
-        node = self.program.nodes[maker]
-        shape = tuple(self.program.values[node.results[0]].shape)
-        given = tuple(self.program.values[bias].shape)
-        if self.program.values[bias].dtype is not f32 or maker in self.fused.values():
-            return False
-        if maker in self.own:
-            return False
-        if maker in self.convolutions and node.op.name == "conv":
-            wanted = (1, shape[1], *(1 for _ in shape[2:]))
-            if (1,) * (len(shape) - len(given)) + given != wanted:
-                return False
-            shapes = shapes_of(node, self.program.values)
-            try:
-                return not primitive_of("conv", *shapes, node.attributes, True).is_reference
-            except MissingOperation:
-                return False
-        if node.op.name != "matmul" or not onednn.available() or runs_on_kernels(self.program, node):
-            return False
-        operands = [self.program.values[number] for number in (*node.reads(), node.results[0])]
-        if any(value.dtype is not f32 or 0 in value.shape for value in operands):
-            return False
-        # A loop that follows adds the bias for nothing; fuse it where there is none.
-        readers = [self.program.nodes[reader] for reader in self.uses[addition.results[0]]]
-        follows = any(is_map(reader.op) or reader.op.name in REDUCTIONS for reader in readers)
-        return given[-1:] == shape[-1:] and prod(given) == shape[-1] and not follows
+            self._product(node, result, extra, epilogue)
 
     def _product(
         self,
         node: Node,
-        addition: Node | None,
-        result: int | None = None,
+        result: int,
         extra: Sequence[Operand] = (),
         epilogue: tuple[Epilogue, ...] = (),
     ) -> None:
-        result = (addition or node).results[0] if result is None else result
-        if addition is not None:
-            (bias,) = (each for each in addition.operands if each != node.results[0])
-            assert isinstance(bias, int)
-            extra = (self._memory(bias),)
         first, second = node.operands[:2]
         assert isinstance(first, int)
         assert isinstance(second, int)
@@ -340,8 +268,8 @@ class _Layouts:
             self._made_last(result, self._emit(node.op, operands, attributes, self._value_last(result)))
 
     def _reads_anyhow(self, node: Node, image: int) -> bool:
-        """Whether a convolution reads its image in any order: one of our own, whose lanes do not go through it."""
-        if self.producer[node.results[0]] not in self.own or image in self.constant:
+        """Whether a convolution reads its image in any order: lanes do not go through it."""
+        if image in self.constant:
             return False
         return reads_anyhow(node.op.name, *shapes_of(node, self.program.values), node.attributes)
 

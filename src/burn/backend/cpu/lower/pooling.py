@@ -24,7 +24,7 @@ from burn.dtype import DType, i64
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 FORWARD = frozenset(("max_pool", "adaptive_max_pool", "avg_pool", "adaptive_avg_pool"))
 BACKWARD = frozenset(("max_pool_backward", "avg_pool_backward", "adaptive_avg_pool_backward"))
@@ -203,7 +203,7 @@ def windows_of(program: Program, node: Node, producer: dict[int, int]) -> list[D
     return dims if all(dim.is_whole() for dim in dims) else None
 
 
-def lower_pooling(calls: Calls, node: Node) -> list[Step] | None:
+def lower_pooling(calls: Calls, node: Node) -> list[Loop] | None:
     """The steps of a pooling node, or None where it is none or NumPy must do it."""
     dims = windows_of(calls.program, node, calls.producer)
     if dims is None or any(number in calls.schedule.constants for number in node.reads()):
@@ -238,7 +238,7 @@ class _PoolWriter:
         buffer = self.b.buffer(dtype, write=write)
         return buffer, [stride if stride in (0, 1) else self._size(stride) for stride in access.strides]
 
-    def write(self) -> list[Step]:
+    def write(self) -> list[Loop]:
         """Rows of the result on the grid, its channels or its last spatial dim on lanes."""
         b, shape = self.b, self.shape
         dtypes = [self.program.values[number].dtype for number in self.read]

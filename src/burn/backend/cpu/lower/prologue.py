@@ -1,7 +1,7 @@
 """The prologue of a plan: steps that need not run again while their inputs are the same.
 
 Weights come as inputs with every run, and most of the time they are the same arrays as in the run before.
-What is computed from them alone (a weight packed for the library, the factors of a batch norm) keeps
+What is computed from them alone (a weight packed for a kernel, the factors of a batch norm) keeps
 its memory between runs and is skipped then. An array is the same if it is the same object: nobody
 writes to an array that a plan was given, except a plan that may overwrite it, and that one hands
 out the memory as a new array.

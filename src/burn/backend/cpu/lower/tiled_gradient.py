@@ -29,7 +29,7 @@ from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 PATCH, TILE = 4, 2
 POINTS = PATCH * PATCH
@@ -117,7 +117,7 @@ def _lanes() -> int:
 
 def lower_tiled_gradient(
     calls: Calls, x: Access, gradient: Access, weight: Access, windows: Sequence[Window], label: str
-) -> list[Step]:
+) -> list[Loop]:
     """The steps that make the gradient of a weight (out, in, 3, 3) from channels-last images."""
     rows, columns = windows
     images, read, made = x.shape[0], x.shape[-1], gradient.shape[-1]
@@ -134,7 +134,7 @@ def lower_tiled_gradient(
     sums = calls.temporary(parts * POINTS * read * made * f32.size)
     patches = calls.temporary((1 if whole else items) * POINTS * block * form.row * f32.size)
     pulls = calls.temporary(items * POINTS * block * chunk * f32.size)
-    steps: list[Step] = [_Tiled(form).mapping(x, patches, tiles)] if whole else []
+    steps: list[Loop] = [_Tiled(form).mapping(x, patches, tiles)] if whole else []
     products = _Tiled(form).products(x, gradient, (sums, patches, pulls), tiles, parts, f"{label} in tiles")
     return [*steps, products, _mapped_back(form, sums, weight, parts)]
 

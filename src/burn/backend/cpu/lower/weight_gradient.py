@@ -27,7 +27,7 @@ from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 CACHED = 1 << 19
 """Bytes of a tile's gradients that stay in the cache of one processor while taps and channels change."""
@@ -87,7 +87,7 @@ def lower_weight_gradient(
     groups: int,
     depthwise: bool,
     label: str,
-) -> list[Step]:
+) -> list[Loop]:
     """The steps that make the gradient of a weight (out, in / groups, *kernel) from channels-last images."""
     if groups == 1 and tiled_gradient.fits(x.shape[-1], gradient.shape[-1], x.shape[0], windows):
         return tiled_gradient.lower_tiled_gradient(calls, x, gradient, weight, windows, label)

@@ -3,7 +3,7 @@
 A lowering that could write a step in several ways asks; what it gets is what was measured before, here or in an
 earlier process on the same kind of processor, or its own default:
 
-    how = pick("convolution", (64, 64, 56, 56, 3), candidates=("own", "library"), default="own")
+    how = pick("winograd", (1, 56, 56, 64, 64), candidates=("plain", "2x2", "4x4"), default="4x4")
 
 Measuring is a matter of its own: `burn.tune(function, *arguments)`, or `BURN_TUNE=on` for every plan that is made. A
 plan is made once for each candidate and whole plans run by turns, so that a candidate finds the caches as it will find

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 class Question:
     """`family` names the place that asks, `numbers` tell one of its cases from another.
 
-    The candidates are part of it: what was the best of three says little about the best of two of them, and a process
-    without a library offers others than one that has it.
+    The candidates are part of it: what was the best of three says little about the best of two of them.
     """
 
     family: str

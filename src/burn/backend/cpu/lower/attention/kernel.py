@@ -30,7 +30,7 @@ from burn.program.program import Node
 from burn.shape import Shape, broadcast_all
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 TOGETHER = 8
 """Rows that are turned into columns at a time."""
@@ -39,7 +39,7 @@ UNROLLED = 2
 """Keys whose exponentials are made side by side."""
 
 
-def lower_attention(calls: Calls, node: Node) -> list[Step]:
+def lower_attention(calls: Calls, node: Node) -> list[Loop]:
     """The steps of a node that `find` made."""
     return AttentionWriter(calls, node).write()
 
@@ -78,7 +78,7 @@ class AttentionWriter:
         }
         self.w = KernelWriter(program, calls.schedule)
 
-    def write(self) -> list[Step]:
+    def write(self) -> list[Loop]:
         """Tiles of queries of all heads on the grid."""
         w, s, tiling = self.w, self.sizes, self.tiling
         values = self.calls.program.values

@@ -21,7 +21,8 @@ from burn.dtype import f32, i64
 from burn.program.program import Constant, Scalar
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
+    from burn.backend.cpu.lower.loop_parts import Loop
 
 
 class TermWriter:
@@ -31,7 +32,7 @@ class TermWriter:
         self, w: KernelWriter, calls: Calls, form: Form, operands: Sequence[Any], scores: tuple[int, ...]
     ) -> None:
         self.w, self.calls, self.scores = w, calls, scores
-        self.steps: list[Step] = []
+        self.steps: list[Loop] = []
         self.accesses: dict[str, Access] = {}
         self.given = [
             w.given(operand, dtype_named(kind)) if isinstance(operand, Scalar) else self._tensor(position, operand)

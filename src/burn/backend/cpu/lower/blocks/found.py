@@ -13,7 +13,7 @@ from typing import Any
 
 from burn.backend.cpu.lower.blocks.choice import fuses
 from burn.backend.cpu.lower.blocks.stage import DENSE, DEPTHWISE, POOLING, Block, Stage
-from burn.backend.cpu.lower.direct import chosen, is_depthwise, reads_anyhow, windows_of
+from burn.backend.cpu.lower.direct import is_depthwise, reads_anyhow, windows_of
 from burn.backend.cpu.lower.epilogue import IMAGE, epilogue_of
 from burn.backend.cpu.lower.images import CHANNELS_LAST, is_last, settings, to_first
 from burn.backend.cpu.lower.reach import Window
@@ -104,7 +104,7 @@ class _Finder:
         return (reader, stage) if stage is not None and stage.kind == DENSE and stage.is_pointwise else None
 
     def _stage(self, node: Node) -> Stage | None:
-        """What a node is in a block: a convolution with a kernel of our own, or a maximum pooling of two dims."""
+        """What a node is in a block: a convolution, or a maximum pooling of two dims."""
         name, values = node.op.name, self.program.values
         if name not in ("conv", "max_pool") or not is_last(node):
             return None
@@ -116,8 +116,6 @@ class _Finder:
         if name == "max_pool":
             return self._pooling(node, x, out, given)
         weight = tuple(values[node.reads()[1]].shape)
-        if not chosen("conv", x, weight, out, given):
-            return None
         depthwise = is_depthwise(x[1], out[1], given[-1])
         if (given[-1] != 1 and not depthwise) or weight[-1] > MOST_TAPS or min(map(min, given[-3])) < 0:
             return None

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.blocks.stage import block_of
-from burn.backend.cpu.lower.direct import chosen
 from burn.backend.cpu.lower.epilogue import IMAGE, Epilogue, epilogue_of
-from burn.backend.cpu.lower.images import is_last, settings, to_first
+from burn.backend.cpu.lower.images import is_last
 from burn.dtype import f32
 from burn.program.program import Node, Program
 
@@ -38,17 +37,15 @@ def homes_of(program: Program) -> dict[int, Access]:
 
 
 def _writes_anywhere(program: Program, node: Node) -> bool:
-    """Whether a node is a convolution on a kernel of our own that reads nothing where it writes."""
+    """Whether a node is a convolution that reads nothing where it writes."""
     value = program.values[node.results[0]]
     if node.op.name != "conv" or not is_last(node) or value.dtype is not f32:
         return False
     block = block_of(node)
     if block is not None:
         return not _reads_images(block.stages[-1].epilogue)
-    shapes = [tuple(program.values[number].shape) for number in (*node.reads()[:2], node.results[0])]
-    x, out = (tuple(shape[axis] for axis in to_first(len(shape))) for shape in (shapes[0], shapes[2]))
     epilogue, _ = epilogue_of(node)
-    return chosen("conv", x, shapes[1], out, settings(node)) and not _reads_images(epilogue)
+    return not _reads_images(epilogue)
 
 
 def _reads_images(epilogue: Epilogue | None) -> bool:

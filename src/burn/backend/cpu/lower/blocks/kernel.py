@@ -26,10 +26,10 @@ from burn.dtype import f32, i64
 from burn.program.program import Node, Operand
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 
-def lower_block(calls: Calls, node: Node) -> list[Step] | None:
+def lower_block(calls: Calls, node: Node) -> list[Loop] | None:
     """The steps of a block, or None where a node is none."""
     block = block_of(node)
     return None if block is None else _BlockWriter(calls, node, block).steps()
@@ -51,9 +51,9 @@ class _BlockWriter:
         self.tiles = {stage: tile_for(block, stage, self.channels) for stage in block.stages}
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
-        self.before: list[Step] = []
+        self.before: list[Loop] = []
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[Loop]:
         """Weights in order, then the kernel."""
         b, block = self.b, self.block
         self.image = self._buffer(self.x)

@@ -30,7 +30,7 @@ from burn.dtype import HALVES, DType, i64
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls
+    from burn.backend.cpu.lower.calls import Calls
 
 MOST_WRITTEN_OUT = 3
 """Cheap operations of an epilogue that are written out for every vector of a tile; more get a loop."""

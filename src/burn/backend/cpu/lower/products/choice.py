@@ -1,4 +1,4 @@
-"""How a product is computed: by a kernel of our own or a library, the tile, the split, how the second operand is read.
+"""How a product is computed: the tile, the split, how the second operand is read.
 
 Everything is chosen here, from sizes and the number of threads, by a small model of what a tile costs, or by what was
 measured (`burn.backend.cpu.tuning`). No choice of ours changes the result: every element is summed in the order of the
@@ -8,7 +8,6 @@ depth.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from burn.backend.cpu.lower.products.form import Batch, Form, Matrix
@@ -39,8 +38,6 @@ NEAR = 1 << 18
 CHUNK = 3 << 17
 """Bytes of rows that stay in the second cache while panels pass by."""
 
-
-OWN, LIBRARY = "own", "library"
 
 DEEP, SMALL, MOST_SPLITS = 4096, 2048, 16
 """A depth that is worth cutting, the elements of a result that asks for it, and into how many parts at most."""
@@ -84,11 +81,6 @@ def tiles(form: Form) -> list[Tile]:
     found = [tile for tile in found if fits_registers(tile)]
     most = max(tile.rows * tile.vectors for tile in found)
     return [tile for tile in found if 2 * tile.rows * tile.vectors >= most]
-
-
-def runs_on_kernels(sizes: Sequence[int], library: bool) -> bool:
-    """Whether a product (batches, rows, depth, columns) runs on a kernel of our own; `library` tells of another way."""
-    return pick("product", sizes, (OWN, LIBRARY) if library else (OWN,), OWN) == OWN
 
 
 def splits_of(form: Form) -> int:

@@ -19,7 +19,7 @@ from burn.dtype import DType
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls
+    from burn.backend.cpu.lower.calls import Calls
 
 MOST_ROWS = 4
 """Rows that each column is read for at once."""

@@ -6,10 +6,8 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu import onednn
 from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
 from burn.backend.cpu.lower.loop_parts import Loop, Prepared
-from burn.backend.cpu.lower.products import choice
 from burn.backend.cpu.lower.products.blocked import Blocked, Packed
 from burn.backend.cpu.lower.products.choice import PACKED, SCRATCH, Choice, choose
 from burn.backend.cpu.lower.products.dots import Dots, is_dots
@@ -22,7 +20,7 @@ from burn.dtype import DType, bf16, f16, f32, f64
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 DTYPES = (f32, f16, bf16, f64)
 """What products are made of; all but f64 are summed in f32."""
@@ -37,16 +35,7 @@ def fits(program: Program, node: Node) -> bool:
     return known and len({each.dtype for each in values}) == 1
 
 
-def runs_on_kernels(program: Program, node: Node) -> bool:
-    """Whether a product is computed by a kernel of our own."""
-    if not fits(program, node):
-        return False
-    x, out = (program.values[number] for number in (node.reads()[0], *node.results))
-    library = onednn.available() and x.dtype is f32
-    return choice.runs_on_kernels((prod(out.shape[:-2]), out.shape[-2], x.shape[-1], out.shape[-1]), library)
-
-
-def lower_product(calls: Calls, node: Node) -> list[Step]:
+def lower_product(calls: Calls, node: Node) -> list[Loop]:
     """The steps of a product and of what follows it in its kernel."""
     return _Lowering(calls, node).steps()
 
@@ -66,9 +55,9 @@ class _Lowering:
         shapes = "x".join(map(str, (*self.made[:-1], self.x.shape[-1], self.made[-1])))
         self.label = f"matmul {shapes}" if epilogue is None else f"matmul {shapes} {epilogue}"
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[Loop]:
         """Packed by a step of its own if nothing else goes; packed once if the second operand stays the same."""
-        before: list[Step] = []
+        before: list[Loop] = []
         form = self._walkable(form_of(self.x, self.y, self.made, self.sum_dtype), before)
         if is_dots(form):
             dots = Dots(form, self.dtype)
@@ -90,14 +79,14 @@ class _Lowering:
             made.constant = Prepared(pack(form, chosen.tile, self.dtype, number), call)
         return [*before, made]
 
-    def _kernel(self, form: Form, chosen: Choice, packed: int | None, before: list[Step]) -> Loop:
+    def _kernel(self, form: Form, chosen: Choice, packed: int | None, before: list[Loop]) -> Loop:
         kernel, operands = self._blocked(form, chosen, packed, self.dtype, before)
         made = kernel.write(self.result, self.node, self.calls, operands, self.label)
         before.extend(kernel.epilogue.before)
         return made
 
     def _blocked(
-        self, form: Form, chosen: Choice, packed: int | None, made: DType, before: list[Step]
+        self, form: Form, chosen: Choice, packed: int | None, made: DType, before: list[Loop]
     ) -> tuple[Blocked, tuple[Packed, Packed]]:
         """The writer of a kernel, and where it finds packed operands."""
         first = None
@@ -107,13 +96,13 @@ class _Lowering:
         x_dtype, y_dtype = (self.dtype if each is None else self.sum_dtype for each in (first, packed))
         return Blocked(form, chosen, (x_dtype, y_dtype, made)), (first, packed)
 
-    def _packed(self, form: Form, tile: Tile, before: list[Step]) -> int:
+    def _packed(self, form: Form, tile: Tile, before: list[Loop]) -> int:
         """The temporary with the panels of a form's second operand."""
         number = self.calls.temporary(packed_bytes(form, tile))
         before.append(pack(form, tile, self.dtype, number))
         return number
 
-    def _finished(self, form: Form, chosen: Choice, packed: int | None, before: list[Step]) -> list[Step]:
+    def _finished(self, form: Form, chosen: Choice, packed: int | None, before: list[Loop]) -> list[Loop]:
         """The product, and the sum of its parts where its depth is cut."""
         if chosen.splits == 1:
             made = self._kernel(form, chosen, packed, before)
@@ -125,7 +114,7 @@ class _Lowering:
         made = total.write(number, self.result, self.node, self.calls)
         return [*before, *total.epilogue.before, parts, made]
 
-    def _walkable(self, form: Form, before: list[Step]) -> Form:
+    def _walkable(self, form: Form, before: list[Loop]) -> Form:
         """The form with operands copied where it could not be read well otherwise."""
         deep = form.depth * lanes_of(form.dtype) > SCRATCH
         if deep and form.y.across != 1 and not form.shares_second:

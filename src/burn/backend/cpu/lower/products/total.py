@@ -18,7 +18,7 @@ from burn.dtype import DType
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls
+    from burn.backend.cpu.lower.calls import Calls
 
 BLOCK = 128
 """Elements of one iteration."""

@@ -15,8 +15,8 @@ from burn.dtype import f32
 from burn.program.program import Node
 
 if TYPE_CHECKING:
+    from burn.backend.cpu.lower.calls import Calls
     from burn.backend.cpu.lower.direct import Window
-    from burn.backend.cpu.lower.library import Calls
 
 LANES = 16
 """Channels that are made come in multiples of these."""

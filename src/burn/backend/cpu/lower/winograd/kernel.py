@@ -27,8 +27,8 @@ from burn.dtype import f32
 from burn.program.program import Node
 
 if TYPE_CHECKING:
+    from burn.backend.cpu.lower.calls import Calls
     from burn.backend.cpu.lower.direct import Window
-    from burn.backend.cpu.lower.library import Calls, Step
 
 
 class Winograd:
@@ -50,7 +50,7 @@ class Winograd:
         self.row = self.read + PADDING
         self.b = KernelBuilder()
 
-    def mapped_weight(self, weight: Access) -> tuple[list[Step], Access]:
+    def mapped_weight(self, weight: Access) -> tuple[list[Loop], Access]:
         """The steps that map a weight (made, read, 3, 3), and the result."""
         return mapped_weight(self.calls, weight, self.scheme, self.cut)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from burn.backend.cpu.lower.access import Access, contiguous_strides
 from burn.backend.cpu.lower.copies import Packing
-from burn.backend.cpu.lower.loop_parts import Argument
+from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.winograd.blocking import Blocking
 from burn.backend.cpu.lower.winograd.maps import Scheme, square
 from burn.backend.cpu.recipe import Recipe
@@ -20,13 +20,13 @@ from burn.cube.ir import Kernel
 from burn.dtype import f32, f64
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.library import Calls, Step
+    from burn.backend.cpu.lower.calls import Calls
 
 GRAIN = 64
 """Rows of channels below which mapping is not worth a second thread."""
 
 
-def mapped_weight(calls: Calls, weight: Access, scheme: Scheme, cut: Blocking) -> tuple[list[Step], Access]:
+def mapped_weight(calls: Calls, weight: Access, scheme: Scheme, cut: Blocking) -> tuple[list[Loop], Access]:
     """The steps that map a weight (made, read, 3, 3), and the result as (panel, point, read, channels of a panel)."""
     made, read = weight.shape[:2]
     shape = (made // cut.width, scheme.points, read, cut.width)
