@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
-from burn.backend import Autodiff, NdArray
+from burn.backend import Autodiff, Cpu, NdArray
+from burn.errors import DataError
 from burn.module import Module, ModuleEnum, Param
 from burn.nn import (
     BatchNorm,
@@ -42,8 +44,9 @@ from burn.nn.conv import (
     ConvTranspose2dConfig,
 )
 from burn.record import BinFileRecorder, DoublePrecisionSettings, HalfPrecisionSettings, RecordError
-from burn.tensor import Tensor
+from burn.tensor import Tensor, TensorData
 from burn_import.pytorch import LoadArgs, PyTorchFileRecorder
+from burn_import.safetensors import SafetensorsFileRecorder
 
 DEVICE = NdArray()
 
@@ -351,13 +354,48 @@ def test_a_prefix_that_stands_before_all_names_is_suggested(tmp_path: Path) -> N
 
 def test_precision_is_that_of_the_recorder(tmp_path: Path) -> None:
     path = saved({"x": torch.tensor([1 / 3], dtype=torch.float64), "n": torch.tensor([1, 2**40])}, tmp_path / "x.pt")
-    for settings, name in [(None, "f32"), (HalfPrecisionSettings, "f16"), (DoublePrecisionSettings, "f64")]:
+    for settings, name in [(None, "f64"), (HalfPrecisionSettings, "f16"), (DoublePrecisionSettings, "f64")]:
         record = PyTorchFileRecorder(settings).load(path) if settings else PyTorchFileRecorder().load(path)
         item: Any = record.item
         assert item["pytorch-layout"]["x"].dtype.name == name
         assert item["pytorch-layout"]["n"].dtype.name == "i64"
     recorder = PyTorchFileRecorder[DoublePrecisionSettings]()
     assert recorder.load(path).item["pytorch-layout"]["x"].to_vec() == [1 / 3]  # type: ignore[index,call-overload]
+
+
+class Layers(Module):
+    layers: list[Any]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("ending", ["pt", "safetensors"])
+def test_weights_arrive_with_every_bit(ending: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    theirs = torch.nn.Module()
+    theirs.layers = torch.nn.ModuleList([torch.nn.Linear(7, 5), torch.nn.BatchNorm1d(5)])
+    shaken(theirs.to(dtype))
+    path = tmp_path / f"x.{ending}"
+    torch.save(theirs.state_dict(), path) if ending == "pt" else save_file(theirs.state_dict(), path)
+    recorder: Any = PyTorchFileRecorder() if ending == "pt" else SafetensorsFileRecorder()
+    name = str(dtype).removeprefix("torch.").replace("bfloat", "bf").replace("float", "f")
+    for device in (NdArray(), Cpu()):
+        layers = [LinearConfig(7, 5).init(device), BatchNormConfig(5).init(device)]
+        ours = Layers(layers).cast(name).load_record(recorder.load(path))
+        expected = {key: each for key, each in theirs.state_dict().items() if each.is_floating_point()}
+        found = [leaf.val() if isinstance(leaf, Param) else leaf.value for _, leaf in ours.leaves()]
+        assert len(found) == len(expected) == 6
+        for ours_, wanted in zip(found, expected.values()):
+            wanted = wanted.T if wanted.ndim == 2 else wanted
+            assert ours_.dtype.name == name
+            np.testing.assert_array_equal(ours_.cast("f64").numpy(), wanted.double().numpy())
+
+
+def test_an_integer_that_does_not_fit_is_refused() -> None:
+    small = Param(Tensor.from_data([1, 2], DEVICE, "i32"))
+    big = TensorData(np.array([2**40, 1]))
+    with pytest.raises(DataError, match=r"1099511627776 at .* does not fit i32"):
+        small.loaded(big)
+    wide = Param(Tensor.from_data([1, 2], NdArray(int="i32"), "u64"))
+    assert wide.loaded(TensorData(np.array([2**64 - 1, 0], np.uint64))).numpy().tolist() == [2**64 - 1, 0]
 
 
 def test_a_format_without_names_needs_the_module_first(tmp_path: Path) -> None:

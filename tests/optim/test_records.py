@@ -80,6 +80,34 @@ def test_training_goes_on_from_files_bit_for_bit(name: str, kind: Any, tmp_path:
     assert again.__tree__()[1] == optim.__tree__()[1]
 
 
+@pytest.mark.parametrize("name", ["adam", "lbfgs"])
+@pytest.mark.parametrize("placed", [False, True], ids=["later", "placed"])
+def test_a_model_in_64_bits_on_a_device_of_32_goes_on_bit_for_bit(name: str, placed: bool, tmp_path: Path) -> None:
+    device = burn.NdArray().autodiff()
+    config: Any = {**OPTIMIZERS, "lbfgs": LbfgsConfig(max_iter=3)}[name]
+    recorder = NamedMpkFileRecorder(DoublePrecisionSettings)
+    inputs = Tensor.from_data(np.random.default_rng(1).standard_normal((11, 5)), device, burn.f64)
+
+    def steps(optim: Any, model: Any) -> Any:
+        def closure(model: Any) -> Any:
+            loss = (model(inputs) * model(inputs)).mean()
+            return loss, loss.backward()
+
+        for _ in range(3):
+            model = (
+                optim.step(0.01, model, closure)[0] if name == "lbfgs" else optim.step(0.01, model, closure(model)[1])
+            )
+        return model
+
+    optim = config.init()
+    model = steps(optim, network(device).cast("f64"))
+    recorder.record(optim.to_record(), tmp_path / "optim")
+    expected = values_of(steps(optim, model))
+    again = config.init().load_record(recorder.load(tmp_path / "optim"), *([device] if placed else []))
+    assert_equal(values_of(steps(again, model)), expected, 0.0)
+    assert expected[0].dtype == np.float64
+
+
 def shape_of(item: Any) -> Any:
     """A record with the shapes in the place of tensors."""
     if isinstance(item, dict) and set(item) == {"bytes", "shape", "dtype"}:

@@ -108,7 +108,9 @@ def _choice(entry: Entry) -> list[str]:
     version = python.removeprefix("cp").removeprefix("py")
     if python.startswith("cp") and version.isdigit():
         options += ["--python-version", version]
-    return options if platform == "any" else [*options, "--platform", platform]
+    for each in () if platform == "any" else platform.split("."):  # one archive may serve several
+        options += ["--platform", each]
+    return options
 
 
 def _last_words(error: subprocess.CalledProcessError) -> str:

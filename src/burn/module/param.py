@@ -174,10 +174,7 @@ class Param(Tensor[B]):
 
     def loaded(self, data: TensorData, id: str | None = None) -> Param[Any]:
         """This parameter with the values (and the id) of a record, in its own dtype, on its own device."""
-        if self.dtype.is_float and data.dtype is not self.dtype:
-            data = data.convert(self.dtype)
-        tensor: Tensor[Any] = Tensor.from_data(data, self.device)
-        return Param(tensor.cast(self.dtype), id or self.id, self.learns)
+        return Param(placed(data, self.device, self.dtype), id or self.id, self.learns)
 
     # Trees, pickling
 
@@ -252,6 +249,13 @@ class QuantizedParam(Param[B]):
     @classmethod
     def __untree__(cls, token: Any, children: Sequence[Any]) -> Param[Any]:
         return cls(QuantizedTensor.__untree__(token[2], children), token[0], token[1])
+
+
+def placed(data: TensorData, device: Device, dtype: DType) -> Tensor[Any]:
+    """Values of a record in a dtype, converted once: floats round, ints that do not fit are refused."""
+    if dtype.is_int and data.dtype is not dtype:
+        data = data.try_cast(dtype)
+    return Tensor.from_data(data, device, dtype)
 
 
 class _Shared:

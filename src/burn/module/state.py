@@ -14,6 +14,7 @@ from burn.device import Device
 from burn.dtype import DType
 from burn.errors import ShapeError
 from burn.module.identity import ParamId
+from burn.module.param import placed
 from burn.shape import Shape
 from burn.tensor import Tensor, TensorData
 
@@ -89,7 +90,7 @@ class State:
 
     def loaded(self, data: TensorData, id: str | None = None) -> State:
         """A cell with the values (and the id) of a record."""
-        return State(Tensor.from_data(data.convert(self.dtype), self.device), id or self.id)
+        return State(placed(data, self.device, self.dtype), id or self.id)
 
     # Trees
 

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple, TypeVar
 from burn.backend.autodiff.gradients import Gradients
 from burn.config import Config
 from burn.device import Device
+from burn.dtype import DType
 from burn.errors import ArgumentError, raise_faults
 from burn.module.param import Param
 from burn.module.state import State
 from burn.module.walk import rebuild
 from burn.optim.gradients import GradientsParams, trainable
 from burn.optim.line_search import Point, strong_wolfe
+from burn.optim.simple import placed
 from burn.record.items import Item
 from burn.record.record import Record
 from burn.tensor import Tensor, TensorData
@@ -159,7 +161,7 @@ class _Run:
         if not params:
             raise ArgumentError(f"step: {type(module).__name__} has no parameter to train")
         self.params = params
-        self.memory = _placed(memory, params[0].val().no_grad().device)
+        self.memory = _placed(memory, params[0].val().no_grad().device, params[0].dtype)
 
     def iterate(self) -> float:
         """Run until it converges or may go on no longer; gives the first loss."""
@@ -279,12 +281,12 @@ def _largest(vector: Tensor[Any]) -> float:
     return float(vector.abs().max()) if vector.shape[0] else 0.0
 
 
-def _placed(memory: Memory, device: Device) -> Memory:
+def _placed(memory: Memory, device: Device, dtype: DType | None = None) -> Memory:
     """What is kept, on a device."""
 
     def place(value: Any) -> Any:
         if isinstance(value, TensorData):
-            return Tensor.from_data(value, device)
+            return placed(value, device, dtype)
         return value.to_device(device) if isinstance(value, Tensor) else value
 
     pairs = tuple(Pair(*map(place, pair)) for pair in memory.pairs)

@@ -103,14 +103,20 @@ def next_time(time: Any) -> Any:
 
 def moved(state: Any, device: Device, dtype: DType | None = None) -> Any:
     """A state on a device. Its parts are tensors, what a record held, or nothing."""
+    return None if state is None else type(state)._make(placed(part, device, dtype) for part in state)
 
-    def part(value: Any) -> Any:
-        if value is None:
-            return None
-        tensor = Tensor.from_data(value, device) if isinstance(value, TensorData) else value.to_device(device)
-        return tensor if dtype is None else tensor.cast(dtype)
 
-    return None if state is None else type(state)._make(map(part, state))
+def placed(value: Any, device: Device, dtype: DType | None = None) -> Any:
+    """A part of a state on a device. What a record held in another float type than the device's waits for the dtype of
+    its parameter: a detour would round it."""
+    if isinstance(value, TensorData):
+        if dtype is None and value.dtype is not device.float_dtype:
+            return value
+        return Tensor.from_data(value, device, dtype)
+    if value is None:
+        return None
+    tensor = value.to_device(device)
+    return tensor if dtype is None else tensor.cast(dtype)
 
 
 TIME = "time"

@@ -53,15 +53,8 @@ def _size(size: Any, sizes: Mapping[str, int]) -> int:
     return found if isinstance(found, int) else 2
 
 
-def check(
-    model: Any,
-    source: Path | bytes,
-    inputs: Mapping[str, Any],
-    *,
-    rtol: float = 1e-3,
-    atol: float = 1e-5,
-) -> list[Closeness]:
-    """Run a loaded model and the file that it came from, and compare every output."""
+def check(model: Any, source: Path | bytes, inputs: Mapping[str, Any], half: bool = False) -> list[Closeness]:
+    """Run a loaded model and the file that it came from, and compare every output; `half` if weights were rounded."""
     try:
         import onnxruntime  # type: ignore[import-untyped]
     except ImportError:
@@ -69,25 +62,53 @@ def check(
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     data = source if isinstance(source, bytes) else str(source)
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    expected = session.run(None, dict(inputs))
+    try:
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        expected = session.run(None, dict(inputs))
+    except Exception as error:  # its faults share no class of their own
+        raise OnnxError("check", [f"onnxruntime cannot run the model: {error}"]) from error
     results = model.run(inputs)
-    found = []
-    for output, wanted in zip(session.get_outputs(), expected):
-        actual = results[output.name]
-        one, other = np.asarray(actual), np.asarray(wanted)
-        if one.shape != other.shape or one.dtype.kind in "OUS" or isinstance(wanted, list):
-            same = one.shape == other.shape and bool((one == other).all())
-            found.append(Closeness(output.name, other.shape, 0.0 if same else np.inf, 0.0 if same else np.inf, same))
-            continue
-        with np.errstate(all="ignore"):
-            difference = np.abs(one.astype(np.float64) - other.astype(np.float64))
-            difference = np.where(one == other, 0.0, difference)
-            largest = float(np.nanmax(difference, initial=0.0))
-            scale = float(np.nanmax(np.abs(np.where(np.isfinite(other), other, 0)), initial=0.0)) or 1.0
-        close = bool(np.allclose(one, other, rtol, max(atol, rtol * 1e-2 * scale), equal_nan=True))
-        found.append(Closeness(output.name, other.shape, largest, largest / scale, close))
-    return found
+    names = [output.name for output in session.get_outputs()]
+    return [closeness(name, results[name], wanted, half) for name, wanted in zip(names, expected)]
+
+
+def closeness(name: str, actual: Any, wanted: Any, half: bool = False) -> Closeness:
+    """One output beside ONNX Runtime's. Floats may differ by a part of themselves and of the largest element, which
+    follows from their dtype; all other types, NaN and infinities must be equal."""
+    if isinstance(wanted, list | dict):
+        return _of_container(name, actual, wanted, half)
+    one, other = np.asarray(actual), np.asarray(wanted)
+    if one.shape != other.shape or (one.dtype != other.dtype and other.dtype.kind not in "OUS"):
+        return Closeness(name, other.shape, np.inf, np.inf, False)
+    if other.dtype.kind in "OUSb":
+        same = bool((one == other).all())
+        return Closeness(name, other.shape, 0.0 if same else np.inf, 0.0 if same else np.inf, same)
+    with np.errstate(all="ignore"):
+        equal = (one == other) | ((one != one) & (other != other))
+        difference = np.where(equal, 0.0, np.abs(one.astype(np.float64) - other.astype(np.float64)))
+        difference = np.where(np.isnan(difference), np.inf, difference)  # NaN on one side
+        magnitude = np.abs(np.where(np.isfinite(other), other, 0).astype(np.float64))
+    largest = float(difference.max(initial=0.0))
+    scale = float(magnitude.max(initial=0.0))
+    part = _PART.get("float16" if half else other.dtype.name, 0.0) if other.dtype.kind == "f" else 0.0
+    close = bool(equal.all() or (part and (difference <= part * (magnitude + 1e-2 * scale)).all()))
+    return Closeness(name, other.shape, largest, largest / (scale or 1.0), close)
+
+
+_PART = {"float64": 1e-3 * 2.0**-29, "float32": 1e-3, "float16": 1e-2}
+
+
+def _of_container(name: str, actual: Any, wanted: Any, half: bool) -> Closeness:
+    keys = list(wanted) if isinstance(wanted, dict) else list(range(len(wanted)))
+    shape = (len(keys),)
+    fits = isinstance(actual, dict) and set(actual) == set(keys) if isinstance(wanted, dict) else (
+        isinstance(actual, list) and len(actual) == len(keys)
+    )  # fmt: skip
+    if not fits:
+        return Closeness(name, shape, np.inf, np.inf, False)
+    found = [closeness(name, actual[key], wanted[key], half) for key in keys]
+    worst = [max((getattr(each, side) for each in found), default=0.0) for side in ("absolute", "relative")]
+    return Closeness(name, shape, worst[0], worst[1], all(each.close for each in found))
 
 
 def table(found: list[Closeness]) -> str:

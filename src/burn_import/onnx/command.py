@@ -147,7 +147,7 @@ def compare(options: argparse.Namespace, made: Generated) -> int:
     described = metadata.load(made.metadata)
     assert described is not None
     model = open_files(made.source, made.weights, described, device_of(options.device))
-    found = check(model, options.input, inputs, rtol=1e-2 if options.half else 1e-3)
+    found = check(model, options.input, inputs, options.half)
     if not options.quiet:
         print(table(found))
     return 0 if all(each.close for each in found) else 3

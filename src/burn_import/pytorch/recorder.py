@@ -20,7 +20,11 @@ class PyTorchFileRecorder(Recorder[P]):
 
     record = PyTorchFileRecorder().load("model.pt", device)
     model = Net.init(device).load_record(record)
+
+    Tensors keep their element types unless a precision is given; a module takes them in its own.
     """
+
+    default_precision = None
 
     def load(self, args: Any, device: Device | None = None) -> ImportedRecord:
         """The record of a path, an open binary file or `LoadArgs`. Tensors are read when a module takes them."""

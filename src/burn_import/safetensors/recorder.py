@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 class SafetensorsFileRecorder(Recorder[P]):
     """Reads the weights of a `.safetensors` file, in PyTorch's layout unless the arguments say otherwise.
 
+    Tensors keep their element types unless a precision is given; a module takes them in its own.
     Files that a module of ours wrote with `burn.record.SafetensorsRecorder` are read by that one.
     """
+
+    default_precision = None
 
     def load(self, args: Any, device: Device | None = None) -> ImportedRecord:
         """The record of a path, an open binary file or `LoadArgs`. Tensors are read when a module takes them."""

@@ -145,19 +145,25 @@ class Operation:
     # -- attributes
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute, else the standard's default, else `default`. Floats come as people write them."""
+        """An attribute, else the standard's default, else `default`. Floats come as people write them, unless the node
+        computes in 64 bits: an attribute has 32, and 1e-05 is another number than 9.999999747378752e-06 there."""
         value = self.node.attributes.get(name)
         if value is None:
             schema = schemas.schema(self.node.domain, self.node.op_type, self.node.version)
             known = schema.attributes.get(name) if schema is not None else None
             value = known.default if known is not None and known.default is not None else default
+        written = _exact if self._is_wide() else rounded
         if isinstance(value, float):
-            return rounded(value)
+            return written(value)
         if isinstance(value, bytes):
             return value.decode("utf-8", "replace")
         if isinstance(value, list | tuple) and value and isinstance(value[0], float):
-            return tuple(rounded(each) for each in value)
+            return tuple(written(each) for each in value)
         return tuple(value) if isinstance(value, list) else value
+
+    def _is_wide(self) -> bool:
+        known = [*(each for each in self.node.inputs if each is not None), *self.node.outputs]
+        return any(isinstance(each.type, TensorType) and each.type.dtype is ElementType.f64 for each in known)
 
     def flag(self, name: str) -> bool:
         """An attribute that is 0 or 1."""
@@ -287,6 +293,10 @@ class Operation:
     def absorb(self, node: Node) -> None:
         """What this row gives is the result of `node` too, which is not written any more."""
         self.absorbed = node
+
+
+def _exact(value: float) -> float:
+    return float(np.float32(value))
 
 
 __all__ = ["ElementType", "Operation", "Size", "Unsupported"]
