@@ -156,6 +156,62 @@ def test_a_block_is_what_its_convolutions_are(name: str, fusing: Any) -> None:
     np.testing.assert_allclose(together, correct, rtol=2e-5, atol=2e-5 * np.abs(correct).max())
 
 
+@dataclass(frozen=True)
+class Chain:
+    """Pointwise and depthwise convolutions after each other, all of one size: only their weights differ."""
+
+    kinds: str
+    """P or D for each."""
+    channels: int
+    size: tuple[int, int]
+    activation: str
+
+    def arrays(self) -> list[Any]:
+        """The image, and of each convolution the weight and the bias."""
+        found = [draw(1, self.channels, *self.size)]
+        for seed, kind in enumerate(self.kinds):
+            shape = (self.channels, self.channels, 1, 1) if kind == "P" else (self.channels, 1, 3, 3)
+            found += [draw(*shape, seed=seed, scale=float(np.prod(shape[1:])) ** -0.5), draw(shape[0], seed=seed)]
+        return found
+
+    def run(self, convolve: Any, act: Any, y: Any, *given: Any) -> Any:
+        """The chain, in the words of one of the libraries."""
+        for kind, weight, bias in zip(self.kinds, given[::2], given[1::2], strict=True):
+            padding, groups = (0, 1) if kind == "P" else (1, self.channels)
+            y = act(convolve(y, weight, bias, 1, padding, 1, groups))
+        return y
+
+    def check(self, captures: bool) -> None:
+        """Compare with PyTorch in double precision."""
+        ours, theirs = ACTIVATIONS[self.activation]
+        function = lambda *given: self.run(layers.conv2d, ours, *given)  # noqa: E731
+        given = [burn.tensor(each, device=CPU) for each in self.arrays()]
+        call = burn.compile(function) if captures else function
+        for _ in range(3 if captures else 1):
+            mine = call(*given).numpy()
+        exact = [torch.tensor(each, dtype=torch.float64) for each in self.arrays()]
+        correct = self.run(functional.conv2d, theirs, *exact).numpy()
+        np.testing.assert_allclose(mine, correct, rtol=2e-5, atol=2e-5 * np.abs(correct).max())
+
+
+@pytest.mark.parametrize("captures", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_convolutions_after_each_other_keep_their_weights(seed: int, captures: bool, fusing: Any) -> None:
+    chosen = np.random.default_rng(seed)
+    kinds = "PDP" + "".join(chosen.choice(["P", "D"], int(chosen.integers(0, 5))))
+    activation = str(chosen.choice(list(ACTIVATIONS)))
+    chain = Chain(kinds, int(chosen.choice([7, 16, 32, 40])), (int(chosen.integers(3, 24)), 19), activation)
+    fusing(lambda _: True)
+    chain.check(captures)
+
+
+@pytest.mark.parametrize("channels", [32, 64])
+def test_equal_ends_of_a_block_that_pays_keep_their_weights(channels: int) -> None:
+    forget()
+    Chain("PDP", channels, (80, 80), "relu6").check(False)
+    assert any("block" in step for step in steps())
+
+
 @pytest.mark.parametrize("name", ["a residual", "nothing to project", "the first convolution", "several images"])
 def test_a_block_does_not_depend_on_the_number_of_threads(name: str, fusing: Any) -> None:
     fusing(lambda _: True)

@@ -10,9 +10,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from burn.program.printer import to_text
-from burn.program.program import Constant, Node, Operand, Program
+from burn.program.program import Constant, Node, Operand, Program, is_same_number
 from burn.program.verifier import verify
 
 
@@ -163,6 +164,11 @@ def _identity_source(program: Program, node: Node) -> int | None:
     neutral, positions = known
     for position in positions:
         operand, other = node.operands[position], node.operands[1 - position]
-        if isinstance(operand, Constant) and operand.value == neutral and isinstance(other, int):
+        if isinstance(operand, Constant) and _is(operand.value, neutral) and isinstance(other, int):
             return other if program.values[other] == made else None
     return None
+
+
+def _is(value: Any, neutral: float) -> bool:
+    """Whether a constant is a neutral one: -0.0 is not 0.0, since `x - -0.0` turns -0.0 into 0.0."""
+    return bool(value == neutral) and (neutral != 0 or is_same_number(float(value), neutral))

@@ -33,11 +33,24 @@ class Scalar:
     kind: str = "float"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Constant:
-    """A number that is part of the program."""
+    """A number that is part of the program. Two are equal if they are the same number: 0.0 and -0.0 are not."""
 
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is Constant and is_same_number(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def is_same_number(one: Any, other: Any) -> bool:
+    """Whether two numbers are the same in kind, value and sign."""
+    if one is other:
+        return True
+    return one.__class__ is other.__class__ and bool(one == other) and (one != 0 or repr(one) == repr(other))
 
 
 Operand = int | Scalar | Constant | None | tuple[int, ...]

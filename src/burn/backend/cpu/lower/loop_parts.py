@@ -86,9 +86,11 @@ class LoopParts:
         self.nodes = [program.nodes[position] for position in unit.nodes]
         self.made = {number: node for node in self.nodes for number in node.results}
         self.views = {
-            node.results[0]: node.operands[0]
+            node.results[0]: source
             for node in program.nodes
-            if node.op.name == "expand" and node.operands[0] in self.made and node.results[0] in schedule.row_values
+            if node.op.name == "expand" and node.results[0] in schedule.row_values
+            for source in node.reads()
+            if source in self.made
         }
         self.draws = {
             node.results[0]: whole(node.results[0], unit.shape) for node in self.nodes if is_mask(program, node)

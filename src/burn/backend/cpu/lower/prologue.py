@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
+from burn.program.program import is_same_number
+
 MOST_KEPT = 1 << 16
 """Bytes that a kernel of the prologue may write; weights that are only moved, packed or joined, may be larger."""
 
@@ -86,7 +88,7 @@ class Memory:
         before, self._numbers = self._numbers, [scalars[slot] for slot in self._slots]
         if not ran:
             return EVERYTHING
-        same.update(-1 - slot for slot, old, new in zip(self._slots, before, self._numbers) if _is_same(old, new))
+        same.update(-1 - slot for slot, old, new in zip(self._slots, before, self._numbers) if is_same_number(old, new))
         skipped = frozenset(position for position, sources in prologue.sources.items() if sources <= same)
         constant = frozenset(position for position, sources in prologue.constants.items() if sources <= same)
         packed, self._packed = self._packed & constant, constant
@@ -98,8 +100,3 @@ class Memory:
         self._last.clear()
         self._ran = False
         self._packed = frozenset()
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two numbers have the same bits: 0.0 and -0.0 differ, and NaN is not worth a look."""
-    return one.__class__ is other.__class__ and one == other and (one != 0 or str(one) == str(other))

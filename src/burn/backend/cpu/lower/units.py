@@ -314,8 +314,9 @@ class Scheduler:
 
         maker = {number: position for position in nodes for number in program.nodes[position].results}
         for node, kind in zip(program.nodes, self.kinds, strict=True):
-            if kind == "row view" and node.operands[0] in maker:
-                maker[node.results[0]] = maker[node.operands[0]]
+            source = node.operands[0] if kind == "row view" else None
+            if isinstance(source, int) and source in maker:
+                maker[node.results[0]] = maker[source]
         readers: dict[int, int] = {}
         for position in nodes:
             for number in program.nodes[position].reads():

@@ -9,6 +9,7 @@ different iterations take them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from burn.backend.cpu.lower.access import Access
@@ -18,6 +19,7 @@ from burn.backend.cpu.lower.blocks.stage import DEPTHWISE, Block, Stage, block_o
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.images import CHANNELS_LAST
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.lower.tiles import Tile
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
@@ -35,6 +37,16 @@ def lower_block(calls: Calls, node: Node) -> list[Loop] | None:
     return None if block is None else _BlockWriter(calls, node, block).steps()
 
 
+@dataclass
+class _Part:
+    """A stage of this very kernel. Two stages of a block may be equal; their weights are not."""
+
+    stage: Stage
+    tile: Tile
+    weight: Buffer | None
+    epilogue: EpilogueWriter
+
+
 class _BlockWriter:
     def __init__(self, calls: Calls, node: Node, block: Block) -> None:
         self.calls, self.node, self.block = calls, node, block
@@ -48,7 +60,6 @@ class _BlockWriter:
         self.channels, self.bands = found.channels, found.bands
         self.between = block.middle.made
         self.chunks = self.between // self.channels
-        self.tiles = {stage: tile_for(block, stage, self.channels) for stage in block.stages}
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
         self.before: list[Loop] = []
@@ -57,20 +68,23 @@ class _BlockWriter:
         """Weights in order, then the kernel."""
         b, block = self.b, self.block
         self.image = self._buffer(self.x)
-        self.weights: dict[Stage, Buffer] = {}
-        self.epilogues: dict[Stage, EpilogueWriter] = {}
-        for stage, operands in zip(block.stages, operands_of(self.node, block), strict=True):
-            self._operands(stage, operands)
+        parts = [
+            self._part(stage, operands)
+            for stage, operands in zip(block.stages, operands_of(self.node, block), strict=True)
+        ]
+        self.first = parts[0] if block.first is not None else None
+        self.middle = parts[0 if block.first is None else 1]
+        self.last = parts[-1] if block.last is not None else None
         self.arguments.append(Argument("buffer", self.out.value, self.out.offset * f32.size, written=True))
         self.target = b.buffer(f32, write=True, read=self.chunks > 1 and block.last is not None)
         units = self.images * self.bands * (1 if block.last is not None else self.chunks)
         self.arguments += [Argument("size", units), Argument("size", self.bands)]
         total, bands = b.size(), b.size()
-        keys = [epilogue.key_parts() for epilogue in self.epilogues.values()]
+        keys = [part.epilogue.key_parts() for part in parts]
         sizes = [(stage.kind, stage.rows, stage.columns, stage.read, stage.made) for stage in block.stages]
         recipe = Recipe(
             "block",
-            (sizes, self.x.strides, self.out.strides, self.channels, *self.tiles.values(), keys),
+            (sizes, self.x.strides, self.out.strides, self.channels, *(part.tile for part in parts), keys),
             lambda: self._kernel(total, bands),
         )
         return [*self.before, Loop(recipe, self.arguments, units, 1, f"block {block!r}")]
@@ -79,21 +93,23 @@ class _BlockWriter:
         self.arguments.append(Argument("buffer", access.value, access.offset * f32.size))
         return self.b.buffer(f32)
 
-    def _operands(self, stage: Stage, operands: tuple[Operand, ...]) -> None:
-        """The weight of a stage in the order in which it is read, and its epilogue."""
+    def _part(self, stage: Stage, operands: tuple[Operand, ...]) -> _Part:
+        """A stage with its weight in the order in which it is read, and its epilogue."""
+        tile, weight = tile_for(self.block, stage, self.channels), None
         if operands and stage.operands > (0 if stage.epilogue is None else len(stage.epilogue.kinds)):
             number, *operands_left = operands
             assert isinstance(number, int)
-            steps, held = self.calls.ordered(self._packed(stage, self.calls.schedule.accesses[number]), f32)
+            steps, held = self.calls.ordered(self._packed(stage, tile, self.calls.schedule.accesses[number]), f32)
             self.before.extend(steps)
-            self.weights[stage] = self._buffer(held)
+            weight = self._buffer(held)
             operands = tuple(operands_left)
         attributes = (CHANNELS_LAST,) if stage.epilogue is None else (stage.epilogue, CHANNELS_LAST)
         follower = Node(self.node.op, operands, attributes, self.node.results)
-        self.epilogues[stage] = EpilogueWriter(self.b, follower, self.calls, self.arguments)
-        self.before.extend(self.epilogues[stage].before)
+        epilogue = EpilogueWriter(self.b, follower, self.calls, self.arguments)
+        self.before.extend(epilogue.before)
+        return _Part(stage, tile, weight, epilogue)
 
-    def _packed(self, stage: Stage, weight: Access) -> Access:
+    def _packed(self, stage: Stage, tile: Tile, weight: Access) -> Access:
         """The weight (made, read, rows, columns) in the order of its kernel."""
         (made, step), read, *kernel = zip(weight.shape, weight.strides, strict=True)
         if stage.kind == DEPTHWISE:
@@ -101,8 +117,7 @@ class _BlockWriter:
         elif stage is self.block.last:
             dims = [read, (made, step)]
         else:
-            channels = self.tiles[stage].channels
-            dims = [(made // channels, channels * step), *kernel, read, (channels, step)]
+            dims = [(made // tile.channels, tile.channels * step), *kernel, read, (tile.channels, step)]
         return Access(weight.value, tuple(size for size, _ in dims), tuple(each for _, each in dims), weight.offset)
 
     # The kernel
@@ -127,25 +142,25 @@ class _BlockWriter:
 
     def _rows(self, image: Value, chunk: Value, start: Value, stop: Value) -> None:
         """The rows of a band, for one chunk of channels."""
-        b, block, rows = self.b, self.block, self.block.middle.rows
+        b, rows = self.b, self.block.middle.rows
         with b.serial(stop - start) as index:
             row = start + index
-            if block.first is not None:
+            if self.first is not None:
                 first = b.max(row * rows.stride - rows.before, 0)
                 end = b.min(row * rows.stride - rows.before + self.span, rows.size)
                 known = b.max(b.min((row - 1) * rows.stride - rows.before + self.span, rows.size), first)
                 held = b.select(b.eq(index, 0), first, known)
                 with b.serial(end - held) as missing:
-                    self._first_row(block.first, image, chunk, held + missing)
+                    self._first_row(self.first, image, chunk, held + missing)
             self._middle_row(image, chunk, row)
-            if block.last is not None:
-                self._last_row(block.last, image, chunk, row)
+            if self.last is not None:
+                self._last_row(self.last, image, chunk, row)
 
-    def _first_row(self, stage: Stage, image: Value, chunk: Value, row: Value) -> None:
+    def _first_row(self, made_by: _Part, image: Value, chunk: Value, row: Value) -> None:
         """A row of the first stage, into its place of the ring."""
-        b, tile = self.b, self.tiles[stage]
+        b, stage, tile = self.b, made_by.stage, made_by.tile
         of_image, of_row, of_pixel, of_channel = self.x.strides
-        source = Source(self.image, of_pixel, of_channel, self.weights[stage], tile.channels)
+        source = Source(self.image, of_pixel, of_channel, made_by.weight, tile.channels)
         writer = RowWriter(b, stage, source, tile)
         parts = self.channels // tile.channels
         with b.serial(parts) as part, b.lane(tile.lanes) as lane:
@@ -155,7 +170,7 @@ class _BlockWriter:
 
             def store(sums: Sums) -> None:
                 for pixel, shifted, total in sums.each(inner):
-                    made = self.epilogues[stage].applied(total, shifted, channel + (shifted - inner))
+                    made = made_by.epilogue.applied(total, shifted, channel + (shifted - inner))
                     b.store(self.ring, base + pixel * self.channels + shifted, made)
 
             weights = (chunk * parts + part) * (stage.rows.kernel * writer.row_step) + lane
@@ -163,12 +178,11 @@ class _BlockWriter:
 
     def _middle_row(self, image: Value, chunk: Value, row: Value) -> None:
         """A row of the middle stage, from the ring or the image."""
-        b, stage = self.b, self.block.middle
+        b, stage, tile = self.b, self.middle.stage, self.middle.tile
         of_image, of_row, of_pixel, _ = self.x.strides
         ringed = self.block.first is not None
         held, step = (self.ring, self.channels) if ringed else (self.image, of_pixel)
-        tile = self.tiles[stage]
-        writer = RowWriter(b, stage, Source(held, step, 1, self.weights.get(stage), self.between), tile)
+        writer = RowWriter(b, stage, Source(held, step, 1, self.middle.weight, self.between), tile)
         base = (image * stage.rows.count + row) * stage.columns.count
         with b.lane(self.channels) as lane:
             channel = chunk * self.channels + lane
@@ -182,7 +196,7 @@ class _BlockWriter:
             def store(sums: Sums) -> None:
                 for pixel, _, total in sums.each(channel):
                     place = (base + pixel) * self.out.strides[-2] + channel
-                    made = self.epilogues[stage].applied(total, place, channel)
+                    made = self.middle.epilogue.applied(total, place, channel)
                     if self.block.last is not None:
                         b.store(self.line, lane + pixel * self.channels, made)
                     else:
@@ -190,11 +204,11 @@ class _BlockWriter:
 
             writer.write(row, begin, channel, store)
 
-    def _last_row(self, stage: Stage, image: Value, chunk: Value, row: Value) -> None:
+    def _last_row(self, made_by: _Part, image: Value, chunk: Value, row: Value) -> None:
         """What a chunk contributes to a row of the last stage; the last chunk finishes it."""
-        b, tile = self.b, self.tiles[stage]
+        b, stage, tile = self.b, made_by.stage, made_by.tile
         part_of = Stage(stage.kind, stage.rows, stage.columns, self.channels, stage.made)
-        writer = RowWriter(b, part_of, Source(self.line, self.channels, 1, self.weights[stage], stage.made), tile)
+        writer = RowWriter(b, part_of, Source(self.line, self.channels, 1, made_by.weight, stage.made), tile)
         base = (image * stage.rows.count + row) * stage.columns.count
         with b.serial(stage.made // tile.channels) as part, b.lane(tile.lanes) as lane:
             channel = part * tile.channels + lane
@@ -207,7 +221,7 @@ class _BlockWriter:
             def finish(sums: Sums) -> None:
                 for pixel, where, total in sums.each(channel):
                     place = (base + pixel) * self.out.strides[-2] + where
-                    b.store(self.target, place, self.epilogues[stage].applied(total, place, where))
+                    b.store(self.target, place, made_by.epilogue.applied(total, place, where))
 
             def store(sums: Sums) -> None:
                 if self.chunks == 1:
