@@ -45,6 +45,9 @@ def bytes_of(program: Program, number: int) -> int:
 class Bound:
     """The memory that a plan needs to run once at a time, and its steps on it."""
 
+    checked = False
+    """Whether kernels look before they touch memory; each then has a slot behind its arguments (see `sanitizer`)."""
+
     def __init__(self, plan: Plan) -> None:
         self.plan, self.works = plan, plan.works
         self.arena = np.empty(plan.arena_bytes + 64, np.uint8)
@@ -72,7 +75,8 @@ class Bound:
     def _build(self) -> None:
         """Write the steps, noting which slots depend on inputs, outputs and numbers."""
         plan = self.plan
-        total = sum(len(loop.arguments) for work in plan.works if isinstance(work, Loop) for loop in work.loops())
+        loops = [loop for work in plan.works if isinstance(work, Loop) for loop in work.loops()]
+        total = sum(len(loop.arguments) + self.checked for loop in loops)
         self.slots = np.zeros(max(total, 1), np.int64)
         rows: list[tuple[int, int, int]] = []
         number_rows: list[tuple[int, int, int]] = []
@@ -85,7 +89,7 @@ class Bound:
         self.packed_steps: dict[int, Any] = {}
         self.first_slots: dict[int, int] = {}  # id of a loop → the address of its first slot
         position = 0
-        for loop in (loop for work in plan.works if isinstance(work, Loop) for loop in work.loops()):
+        for loop in loops:
             self.first_slots[id(loop)] = self.slots.ctypes.data + 8 * position
             for argument in loop.arguments:
                 if argument.kind == "size":
@@ -106,7 +110,8 @@ class Bound:
                 else:
                     rows.append((position, argument.value, argument.offset))
                 position += 1
-        load_together(work.kernel for work in plan.works if isinstance(work, Loop) and work.extent)
+            position += self.checked
+        load_together((work.kernel for work in plan.works if isinstance(work, Loop) and work.extent), self.checked)
         for work in plan.works:
             self.records.append(None if isinstance(work, HostCall) else self._kernel(work))
         self.numbers = array("d", bytes(8 * max(plan.program.scalars, 1)))
@@ -139,12 +144,12 @@ class Bound:
         """Native steps between two NumPy calls go together. `constant` products read a packed operand."""
         segments: list[StepArray | HostCall] = []
         binding = ctypes.addressof(self.binding)
-        steps = StepArray(binding=binding)
+        steps = self._steps(binding)
         for position, (work, record) in enumerate(zip(self.works, self.records, strict=True)):
             if isinstance(work, HostCall):
                 if len(steps):
                     segments.append(steps)
-                    steps = StepArray(binding=binding)
+                    steps = self._steps(binding)
                 segments.append(work)
             elif position in constant:
                 assert work.constant is not None
@@ -158,9 +163,13 @@ class Bound:
             segments.append(steps)
         return segments
 
+    def _steps(self, binding: int) -> StepArray:
+        """An array for steps that are done after a binding."""
+        return StepArray(binding=binding)
+
     def _kernel(self, work: Loop) -> Any:
         """A kernel and the address of its slots, or None where it has nothing to do."""
-        return (compiled(work.kernel), self.first_slots[id(work)]) if work.extent else None
+        return (compiled(work.kernel, self.checked), self.first_slots[id(work)]) if work.extent else None
 
     def _add_kernel(self, steps: StepArray, work: Loop, record: Any) -> None:
         if record is not None:

@@ -21,23 +21,23 @@ _compiled: dict[str, CompiledKernel] = {}
 _lock = threading.Lock()
 
 
-def compiled(kernel: Kernel | Recipe) -> CompiledKernel:
+def compiled(kernel: Kernel | Recipe, checked: bool = False) -> CompiledKernel:
     """The machine code of a kernel for this processor. A recipe is written out only if there is none yet."""
-    key = _key(kernel)
+    key = _key(kernel, checked)
     found = _compiled.get(key)
     if found is None:
-        load_together([kernel])
+        load_together([kernel], checked)
         found = _compiled[key]
     return found
 
 
-def load_together(kernels: Iterable[Kernel | Recipe]) -> None:
+def load_together(kernels: Iterable[Kernel | Recipe], checked: bool = False) -> None:
     """Have the code of all these kernels in memory: those on disk are loaded at once."""
-    missing = {key: kernel for key, kernel in ((_key(each), each) for each in kernels) if key not in _compiled}
+    missing = {key: kernel for key, kernel in ((_key(each, checked), each) for each in kernels) if key not in _compiled}
     if not missing:
         return
     contents = {
-        _symbol(key): default_cache().load_or_build(key, functools.partial(_object, kernel, _symbol(key)))
+        _symbol(key): default_cache().load_or_build(key, functools.partial(_object, kernel, _symbol(key), checked))
         for key, kernel in missing.items()
     }
     with _lock:
@@ -46,11 +46,11 @@ def load_together(kernels: Iterable[Kernel | Recipe]) -> None:
         _compiled.update({wanted[symbol]: code for symbol, code in loaded.items()})
 
 
-def _key(kernel: Kernel | Recipe) -> str:
-    features = host_features()
+def _key(kernel: Kernel | Recipe, checked: bool) -> str:
+    features, build = host_features(), "checked\n" if checked else ""
     if isinstance(kernel, Recipe):
-        return kernel_key(f"{generator()}\n{lowering()}\n{kernel.key_parts}", features.key)
-    return kernel_key(f"{generator()}\n{kernel.key()}", features.key)
+        return kernel_key(f"{build}{generator()}\n{lowering()}\n{kernel.key_parts}", features.key)
+    return kernel_key(f"{build}{generator()}\n{kernel.key()}", features.key)
 
 
 def _symbol(key: str) -> str:
@@ -58,10 +58,10 @@ def _symbol(key: str) -> str:
     return f"kernel_{key[:32]}"
 
 
-def _object(kernel: Kernel | Recipe, symbol: str) -> bytes:
+def _object(kernel: Kernel | Recipe, symbol: str, checked: bool) -> bytes:
     features = host_features()
     written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
-    return compile_object(written, features.name, features.target, symbol=symbol)
+    return compile_object(written, features.name, features.target, symbol=symbol, checked=checked)
 
 
 @functools.cache

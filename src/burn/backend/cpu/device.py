@@ -25,7 +25,8 @@ from burn.program import Program
 class Cpu(NdArray):
     """The processor, through kernels generated for it. What has no kernel yet runs on NumPy.
 
-    `Cpu(accuracy="exact")` takes no shorter way that costs accuracy (see `burn.backend.cpu.settings`).
+    `Cpu(accuracy="exact")` takes no shorter way that costs accuracy (see `burn.backend.cpu.settings`);
+    `Cpu(sanitize=True)` runs kernels that look before they touch memory (see `burn.backend.cpu.sanitizer`).
     """
 
     label = "cpu"
@@ -38,9 +39,10 @@ class Cpu(NdArray):
         int: DType = i64,
         accuracy: str | None = None,
         mapped_weights: Any = None,
+        sanitize: bool | None = None,
     ) -> None:
         super().__init__(float, int)
-        self.settings = settings(accuracy, mapped_weights)
+        self.settings = settings(accuracy, mapped_weights, sanitize)
         self._memory = Memory()
 
     @classmethod
@@ -52,8 +54,9 @@ class Cpu(NdArray):
         fusion: bool = True,
         accuracy: str | None = None,
         mapped_weights: Any = None,
+        sanitize: bool | None = None,
     ) -> tuple[Any, ...]:
-        return (fusion, *NdArray.identity(float, int), settings(accuracy, mapped_weights))
+        return (fusion, *NdArray.identity(float, int), settings(accuracy, mapped_weights, sanitize))
 
     @classmethod
     def normal_form(cls, *, fusion: bool = True, **given: Any) -> Device | None:
@@ -108,4 +111,11 @@ class Cpu(NdArray):
 
 def _plain(float: DType, int: DType, given: Settings | None = None) -> Device:
     chosen = settings() if given is None else given
-    return Cpu(fusion=False, float=float, int=int, accuracy=chosen.accuracy, mapped_weights=chosen.mapped_weights)
+    return Cpu(
+        fusion=False,
+        float=float,
+        int=int,
+        accuracy=chosen.accuracy,
+        mapped_weights=chosen.mapped_weights,
+        sanitize=chosen.sanitize,
+    )

@@ -33,6 +33,7 @@ from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import Scheduler
 from burn.backend.cpu.lower.widening import widen_halves
 from burn.backend.cpu.pool import pool
+from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.program.passes import Explanation, drop_identities, remove_dead, run_passes, share_equal
 from burn.program.program import Program, Value
 
@@ -257,7 +258,7 @@ class Plan:
         try:
             return self.instances.pop()
         except IndexError:
-            return Instance(self)
+            return CheckedInstance(self) if self.device.settings.sanitize else Instance(self)
 
     def is_current(self) -> bool:
         """Whether it would be made the same way now: for so many threads, with these answers."""

@@ -20,6 +20,9 @@ ACCURACIES = (FAST, EXACT)
 VARIABLE = "BURN_ACCURACY"
 """The accuracy of devices that are not told one."""
 
+SANITIZE = "BURN_SANITIZE"
+"""Whether devices that are not told run checked kernels: `1`, or `0` as if it were not there."""
+
 MOST_MAPPED = 512 << 20
 """Bytes of weights mapped for Winograd's convolutions that one plan holds beside the weights themselves."""
 
@@ -29,10 +32,12 @@ class Settings:
     """`fast` may cost up to 1e-5 of the largest result in a convolution; `exact` is as good as the plain computation.
 
     `mapped_weights` are bytes; convolutions whose weights find no room run on kernels that need none.
+    `sanitize` runs checked kernels (see `burn.backend.cpu.sanitizer`).
     """
 
     accuracy: str = FAST
     mapped_weights: int = MOST_MAPPED
+    sanitize: bool = False
 
     def arguments(self) -> list[str]:
         """What differs from the usual, as one would write it."""
@@ -41,10 +46,12 @@ class Settings:
             given.append(f"accuracy={self.accuracy!r}")
         if self.mapped_weights != MOST_MAPPED:
             given.append(f"mapped_weights={self.mapped_weights}")
+        if self.sanitize:
+            given.append("sanitize=True")
         return given
 
 
-def settings(accuracy: Any = None, mapped_weights: Any = None) -> Settings:
+def settings(accuracy: Any = None, mapped_weights: Any = None, sanitize: Any = None) -> Settings:
     """Settings from what a user wrote; the environment and the usual values stand in for what is None."""
     faults = []
     chosen = os.environ.get(VARIABLE) or FAST if accuracy is None else accuracy
@@ -55,6 +62,14 @@ def settings(accuracy: Any = None, mapped_weights: Any = None) -> Settings:
     most = MOST_MAPPED if mapped_weights is None else mapped_weights
     if not isinstance(most, int) or isinstance(most, bool) or most < 0:
         faults.append(f"mapped_weights is {most!r}; write bytes, at least 0, such as mapped_weights={MOST_MAPPED}")
+    checked = _switch(os.environ.get(SANITIZE, "")) if sanitize is None else sanitize
+    if not isinstance(checked, bool):
+        where, write = (SANITIZE, f"{SANITIZE}=1") if sanitize is None else ("sanitize", "sanitize=True")
+        faults.append(f"{where} is {checked!r}; write {write} or leave it out")
     if faults:
         raise ArgumentError(f"Cpu: {'; '.join(faults)}")
-    return Settings(chosen, most)
+    return Settings(chosen, most, checked)
+
+
+def _switch(given: str) -> Any:
+    return {"": False, "0": False, "1": True}.get(given, given)

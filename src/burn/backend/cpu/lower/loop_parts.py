@@ -60,6 +60,7 @@ class Loop:
     label: str
     in_step: bool = False  # every element is read where it is written, so a result may overwrite an operand
     joins: bool = False  # operands are only put side by side
+    repeats: bool = False  # some places are written by several iterations, with the same value
     kept: bool = True  # what it writes may stay from run to run, if small and made of inputs alone
     constant: Prepared | None = None
 

@@ -144,7 +144,7 @@ class _Products:
         total, self.lines, self.parts = b.size(), b.size(), b.size()
         recipe = Recipe("weight gradient", tuple(vars(shape).values()), lambda: self._kernel(total, tiles))
         work = lines // parts * shape.columns.count * self.tile.products
-        return Loop(recipe, arguments, parts * tiles, max(1, WORK // max(work, 1)), label)
+        return Loop(recipe, arguments, parts * tiles, max(1, WORK // max(work, 1)), label, repeats=True)
 
     def _kernel(self, total: Value, tiles: int) -> Kernel:
         b, shape, tile = self.b, self.shape, self.tile

@@ -10,6 +10,7 @@ from typing import Any
 from burn.cube.errors import KernelError
 from burn.cube.ir import Kernel
 from burn.cube.lowering import lower
+from burn.cube.targets.llvm.checked import CheckedEmitter
 from burn.cube.targets.llvm.cpu import Cpu, binding, host_cpu
 from burn.cube.targets.llvm.emitter import Emitter
 from burn.cube.targets.slots import CompiledKernel
@@ -23,10 +24,19 @@ def _cpu(name: str | None, features: str | None) -> Cpu:
     return Cpu(name or host_cpu().name, features or "")
 
 
-def emit_llvm(kernel: Kernel, cpu: str | None = None, features: str | None = None, *, symbol: str = SYMBOL) -> str:
-    """The kernel as LLVM IR for a processor (this machine's, unless told)."""
+def emit_llvm(
+    kernel: Kernel,
+    cpu: str | None = None,
+    features: str | None = None,
+    *,
+    symbol: str = SYMBOL,
+    checked: bool = False,
+) -> str:
+    """The kernel as LLVM IR for a processor (this machine's, unless told); `checked`, it looks before it touches memory
+    (see `burn.cube.targets.llvm.checked`)."""
     processor = _cpu(cpu, features)
-    return Emitter(lower(kernel, processor.abilities), processor, symbol).run()
+    emitter = CheckedEmitter if checked else Emitter
+    return emitter(lower(kernel, processor.abilities), processor, symbol).run()
 
 
 @functools.cache
@@ -36,11 +46,16 @@ def _machine(cpu: Cpu) -> Any:
 
 
 def compile_object(
-    kernel: Kernel, cpu: str | None = None, features: str | None = None, *, symbol: str = SYMBOL
+    kernel: Kernel,
+    cpu: str | None = None,
+    features: str | None = None,
+    *,
+    symbol: str = SYMBOL,
+    checked: bool = False,
 ) -> bytes:
     """The kernel as a relocatable object file for a processor (this machine's, unless told)."""
     llvm, processor = binding(), _cpu(cpu, features)
-    text = emit_llvm(kernel, cpu, features, symbol=symbol)
+    text = emit_llvm(kernel, cpu, features, symbol=symbol, checked=checked)
     machine = _machine(processor)
     context = llvm.create_context()
     try:

@@ -103,7 +103,7 @@ class AttentionWriter:
         key = (tiling, s.size, s.width, *form, inner, known, self.terms.key_parts(), dtypes)
         recipe = Recipe("attention", key, lambda: self._kernel(total, declared))
         shape = "x".join(str(each) for each in (*self.batch, s.queries, s.keys, s.size))
-        return [*self.terms.steps, Loop(recipe, w.arguments, s.heads * tiles, 1, f"attention {shape}")]
+        return [*self.terms.steps, Loop(recipe, w.arguments, s.heads * tiles, 1, f"attention {shape}", repeats=True)]
 
     # The kernel
 

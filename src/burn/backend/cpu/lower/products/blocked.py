@@ -112,7 +112,7 @@ class Blocked:
         )  # fmt: skip
         recipe = Recipe("product", parts, lambda: self._kernel(sizes, batches))
         work = max(1, form.work // extent)
-        return Loop(recipe, self.arguments, extent, max(1, GRAIN // work), label, kept=False)
+        return Loop(recipe, self.arguments, extent, max(1, GRAIN // work), label, repeats=True, kept=False)
 
     def _operand(self, matrix: Matrix, dtype: DType, packed: Packed) -> None:
         place = (matrix.value, matrix.offset * dtype.size) if packed is None else (packed, 0)

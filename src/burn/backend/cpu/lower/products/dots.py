@@ -66,7 +66,7 @@ class Dots:
         parts = (form.rows, self.together, len(batches), dtype.name, *self.epilogue.key_parts())
         recipe = Recipe("dots", parts, lambda: self._kernel(sizes, batches))
         grain = max(1, GRAIN // 4 // (self.together * form.rows * form.depth))
-        return Loop(recipe, self.arguments, given[0], grain, label, kept=False)
+        return Loop(recipe, self.arguments, given[0], grain, label, repeats=True, kept=False)
 
     def _size(self, value: int) -> Value:
         self.arguments.append(Argument("size", value))
