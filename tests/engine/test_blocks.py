@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -232,6 +233,18 @@ def test_sums_that_wait_between_chunks_of_channels_are_the_same(fusing: Any, mon
     found_cut = choice.cut(Block(None, _stage(96), _stage(40)), 1, 2)
     assert found_cut is not None
     np.testing.assert_array_equal(block.ours(), whole)
+
+
+def test_sums_that_wait_are_not_read_before_the_first_chunk_wrote_them(
+    fusing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "CPU", Cpu(sanitize=True))
+    monkeypatch.setattr(choice, "SCRATCH", 1 << 15)
+    fusing(lambda _: True)
+    block = Inverted(between=96, made=40)
+    sanitized = block.ours()
+    monkeypatch.undo()
+    np.testing.assert_allclose(sanitized, block.ours(), rtol=1e-5, atol=1e-5)
 
 
 def _stage(made: int) -> Any:

@@ -17,6 +17,7 @@ from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.sanitizer import KernelFault
 from burn.backend.fusion.stream import PlanCache
 from burn.errors import ArgumentError
+from burn.ops.attention import attention
 from burn.ops.convolution import conv
 from burn.tensor import module
 from tests.engine.random_programs import RandomProgram, programs, run
@@ -61,6 +62,7 @@ FAMILIES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     ),
     "pooling": (lambda x: module.max_pool2d(x, (3, 2), (2, 1), (1, 1)), [(2, 5, 11, 9)]),
     "gradients of pooling": (_gradients(lambda x: module.avg_pool2d(x, (3, 2), (2, 1), (1, 1))), [(2, 5, 11, 9)]),
+    "causal attention": (lambda q, k, v: attention(q, k, v, is_causal=True), [(1, 2, 130, 8), *[(1, 2, 97, 8)] * 2]),
     "attention": (lambda q, k, v: (q.matmul(k.swap_dims(2, 3)) * 0.25).softmax(3).matmul(v), [(1, 2, 33, 16)] * 3),
 }
 
@@ -167,7 +169,7 @@ def test_a_fault_names_step_kernel_buffer_and_place(monkeypatch: pytest.MonkeyPa
         x.softmax(1).numpy()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(program=programs())
 def test_random_programs_are_clean(program: RandomProgram) -> None:
     for (number, ours), (_, plain) in zip(run(program, CHECKED), run(program, PLAIN), strict=True):

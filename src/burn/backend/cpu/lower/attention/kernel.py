@@ -5,7 +5,7 @@ each tile of keys it makes the scores (keys in rows, queries on lanes) and their
 weighted by them. The largest score so far is subtracted; where a later tile has a larger one, what was added before is
 scaled down. So maxima, sums and scales are plain vectors, and keys and values are read where they are, one by one.
 
-Tiles at the end overlap the ones before: what is made twice is the same.
+Tiles at the end overlap the ones before. What both make is stored by the first: a causal tile sums in other blocks.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class AttentionWriter:
         key = (tiling, s.size, s.width, *form, inner, known, self.terms.key_parts(), dtypes)
         recipe = Recipe("attention", key, lambda: self._kernel(total, declared))
         shape = "x".join(str(each) for each in (*self.batch, s.queries, s.keys, s.size))
-        return [*self.terms.steps, Loop(recipe, w.arguments, s.heads * tiles, 1, f"attention {shape}", repeats=True)]
+        return [*self.terms.steps, Loop(recipe, w.arguments, s.heads * tiles, 1, f"attention {shape}")]
 
     # The kernel
 
@@ -120,6 +120,7 @@ class AttentionWriter:
             tile = i % self.tiles
             self.bases = w.bases(i // self.tiles, declared)
             self.first = b.min(tile * wide, self.queries - wide)
+            self.known = tile * wide - self.first
             self._turn()
             seen = self._seen()
             if tiling.single:
@@ -378,7 +379,8 @@ class AttentionWriter:
             with b.lane(wide) as query:
                 held = [b.load(self.sums, (first + each) * wide + query) for each in range(together)]
                 self._side_by_side(query * together, held)
-            with b.serial(wide) as query, b.lane(together) as number:
+            with b.serial(wide - self.known) as row, b.lane(together) as number:
+                query = self.known + row
                 place = begin + query * of_query + (first + number) * of_number
                 self.w.store(self.out, place, b.load(self.room, query * together + number))
 

@@ -9,6 +9,7 @@ different iterations take them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -213,10 +214,13 @@ class _BlockWriter:
         with b.serial(stage.made // tile.channels) as part, b.lane(tile.lanes) as lane:
             channel = part * tile.channels + lane
 
-            def waiting(sums: Sums) -> list[Value]:
-                zero, is_first = b.const(f32, 0.0), b.eq(chunk, 0)
-                places = [(base + pixel) * self.out.strides[-2] + where for pixel, where, _ in sums.each(channel)]
-                return [b.select(is_first, zero, b.load(self.target, place)) for place in places]
+            def waiting(sums: Sums) -> Sequence[Value]:
+                def held() -> list[Value]:
+                    places = [(base + pixel) * self.out.strides[-2] + where for pixel, where, _ in sums.each(channel)]
+                    return [b.load(self.target, place) for place in places]
+
+                found = b.branch(b.eq(chunk, 0), lambda: [b.const(f32, 0.0) for _ in sums.totals], held)
+                return (found,) if isinstance(found, Value) else found
 
             def finish(sums: Sums) -> None:
                 for pixel, where, total in sums.each(channel):
