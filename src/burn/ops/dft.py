@@ -73,9 +73,12 @@ def dft(x: Tensor[B], n: int | None = None, dim: int = -2, inverse: bool = False
 
 
 def _frames_rule(op: Op, x: Any, window: Any, frame_step: Any, frame_length: Any, onesided: Any) -> Any:
-    _check_parts(op, x)
-    if len(x.shape) != 3:
-        raise ShapeError(f"{op.name}: needs signals of shape (batch, length, 1 or 2), got {tuple(x.shape)}")
+    if len(x.shape) != 2:
+        _check_parts(op, x)
+    if len(x.shape) not in (2, 3):
+        raise ShapeError(
+            f"{op.name}: needs signals of shape (batch, length) or (batch, length, 1 or 2), got {tuple(x.shape)}"
+        )
     step = whole(op.name, "frame_step", frame_step)
     if step < 1:
         raise ArgumentError(f"{op.name}: frame_step must be 1 or more, got {step}")
@@ -100,11 +103,12 @@ def short_time_dft(
     frame_length: int | None = None,
     onesided: bool = True,
 ) -> Tensor[B]:
-    """Transform signals (batch, length, 1 or 2) frame by frame into (batch, frames, frequencies, 2).
+    """Transform signals (batch, length) or (batch, length, 1 or 2) frame by frame to (batch, frames, frequencies, 2).
 
     Frames start every `frame_step` and are weighed by `window`; nothing is added at the ends.
     """
     assert frame_length is not None
+    x = x.unsqueeze_dim(2) if len(x.shape) == 2 else x
     frames: Any = x.unfold(1, frame_length, frame_step)  # (batch, frames, parts, elements)
     if window is not None:
         frames = frames * window

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from burn.dtype import f32, i32
 from burn.errors import ArgumentError, ShapeError
-from burn.ops import activation, creation, elementwise
+from burn.ops import activation, creation, elementwise, integer
 from burn.ops.dispatch import cast_to
-from burn.ops.integer import conv_integer, matmul_integer
+from burn.ops.integer import conv_integer
 from burn.ops.linear_quantization import dequantize_linear, dynamic_quantize, quantize_linear, requantize
 from burn.tensor.recurrent import run_lstm
 
@@ -46,6 +46,20 @@ def _as_rows(scale: Any) -> Any:
 
 
 # Products
+
+
+def matmul_integer(
+    x: Tensor[B], y: Tensor[Any], x_zero: Tensor[Any] | None = None, y_zero: Tensor[Any] | None = None
+) -> Tensor[B]:
+    """Multiply matrices or vectors of bytes and sum in i32.
+
+    Zero points are one for all, for each row of `x` or column of `y`.
+    """
+    left: Any = x.unsqueeze_dim(0) if len(x.shape) == 1 else x
+    right: Any = y.unsqueeze_dim(1) if len(y.shape) == 1 else y
+    sums: Any = integer.matmul_integer(left, right, x_zero, y_zero)
+    sums = sums.squeeze_dim(-1) if len(y.shape) == 1 else sums
+    return sums.squeeze_dim(-1 if len(y.shape) == 1 else -2) if len(x.shape) == 1 else sums  # type: ignore[no-any-return]
 
 
 def matmul(

@@ -1,7 +1,8 @@
 """Strings, which no device holds: NumPy arrays of `str` objects beside the tensors of a model.
 
 Classifiers of text number their words, and name their classes at the end. Everything here is an ordinary function
-of arrays; `positions` and `choose` are the borders to tensors.
+of arrays; `positions` and `choose` are the borders to tensors. Strings move as tensors do by way of their places in a
+pool: `pool, places = gather_places(x, y)`, then `pick(pool, ...)` of what became of the places.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burn.dtype import Kind
+from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -24,12 +27,16 @@ __all__ = [
     "choose",
     "concat",
     "encode",
+    "gather_places",
     "matches",
     "name_columns",
     "normalize",
+    "pick",
     "positions",
+    "read_numbers",
     "split",
     "values_of",
+    "write_numbers",
 ]
 
 
@@ -126,3 +133,52 @@ def normalize(x: Any, case: str = "NONE", stopwords: Sequence[str] = (), case_se
     left_out = {fold(each) for each in stopwords}
     kept = [changes[case](each) for each in strings.reshape(-1).tolist() if fold(each) not in left_out] or [""]
     return _filled((len(kept),) if strings.ndim == 1 else (1, len(kept)), kept)
+
+
+# Moving
+
+
+def gather_places(*arrays: Any, device: Any) -> tuple[list[str], list[Tensor[Any]]]:
+    """All strings of some arrays as one pool that begins with "", and for each array a tensor of places in it."""
+    from burn.tensor.methods.creation import tensor
+
+    pool, places = [""], []
+    for each in map(_strings, arrays):
+        places.append(tensor(np.arange(len(pool), len(pool) + each.size).reshape(each.shape), device=device))
+        pool += [str(one) for one in each.reshape(-1)]
+    return pool, places
+
+
+def pick(pool: Sequence[str], places: Tensor[Any]) -> Array:
+    """The strings at some places of a pool."""
+    return choose(places, pool)
+
+
+# Numbers
+
+
+def read_numbers(x: Any, dtype: Any) -> Array:
+    """The numbers that strings hold, in plain or scientific form; "inf" and "nan" are floats in any case."""
+    wanted = as_dtype(dtype)
+    strings = _strings(x)
+    found = [_number(str(each), wanted) for each in strings.reshape(-1)]
+    return np.array(found, dtype=wanted.numpy).reshape(strings.shape)
+
+
+def _number(text: str, dtype: Any) -> Any:
+    try:
+        if dtype.is_float:
+            return float(text)
+        try:
+            return int(text)
+        except ValueError:
+            number = float(text)
+        return bool(number) if dtype.kind is Kind.Bool else int(number)
+    except (ValueError, OverflowError):
+        raise ArgumentError(f"read_numbers: {text!r} is no number of {dtype}") from None
+
+
+def write_numbers(x: Any) -> Array:
+    """Numbers as strings, the shortest that read the same."""
+    array = np.asarray(x.numpy() if hasattr(x, "numpy") else x)
+    return _filled(array.shape, [str(each) for each in array.reshape(-1)])

@@ -23,13 +23,14 @@ import numpy as np
 import burn
 from burn import Device, Module, Tensor
 from burn.backend.fusion import Fusion
+from burn.dtype import from_numpy
 from burn.tensor import TensorData
 from burn_import.onnx import versions
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import import_model
 from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.ir.model import Model
-from burn_import.onnx.ir.types import TensorType
+from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.writer import Written
 from burn_import.onnx.writer.fields import array_of
 
@@ -46,6 +47,7 @@ class Runnable:
     output_names: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[Mapping[str, Any]] = {}  # inputs and outputs: their names, dtypes and shapes
     _arguments: ClassVar[dict[str, str]] = {}
+    _dtypes: ClassVar[tuple[Any, ...]] = ()  # of the inputs, as NumPy has them; None where anything goes
     _captured: ClassVar[Any] = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -54,7 +56,10 @@ class Runnable:
         return super().__call__(*args, **named)  # type: ignore[misc]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The results by name for arrays by name; lists for sequences, None for absent optionals."""
+        """The results by name for arrays by name; lists for sequences, None for absent optionals.
+
+        An array must have the dtype of its input, numbers and lists of numbers take it.
+        """
         missing = [name for name in self.input_names if name not in inputs]
         unknown = [name for name in inputs if name not in self.input_names]
         if missing or unknown:
@@ -62,6 +67,10 @@ class Runnable:
             faults += [f"there is no input {name!r}; there are {', '.join(self.input_names)}" for name in unknown]
             raise OnnxError("run", faults)
         given = [inputs[name] for name in self.input_names]
+        for index, (dtype, value) in enumerate(zip(self._dtypes, given)):
+            if dtype is not None and (value.__class__ is not np.ndarray or value.dtype != dtype):
+                given = [*given[:index], *_in_dtypes(self.input_names[index:], self._dtypes[index:], given[index:])]
+                break
         device = self._device()
         if self._captured is not None and isinstance(device, Fusion) and all(map(_is_plain, given)):
             results = self._captured_on_arrays(given)
@@ -136,6 +145,7 @@ def compiled(written: Written, described: Mapping[str, Any] | None = None) -> ty
         "output_names": tuple(written.outputs),
         "metadata": dict(described or {}),
         "_arguments": dict(written.inputs),
+        "_dtypes": tuple(map(_dtype_of, (described or {}).get("inputs", ()))),
         "__module__": "burn_onnx_model",
         "__doc__": base.__doc__,
     }
@@ -190,6 +200,39 @@ def _port(value: Value, name: str) -> dict[str, Any]:
         return {"name": name, "type": str(type_)}
     shape = None if type_.shape is None else [each if isinstance(each, int) else str(each) for each in type_.shape]
     return {"name": name, "dtype": None if type_.dtype is None else str(type_.dtype), "shape": shape}
+
+
+def _in_dtypes(names: Sequence[str], dtypes: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    """Inputs in the dtypes that the model takes: Python's numbers are converted, arrays of another dtype refused."""
+    found, faults = [], []
+    for name, dtype, value in zip(names, dtypes, given):
+        if dtype is None or value is None:
+            found.append(value)
+            continue
+        is_tensor, is_array = isinstance(value, Tensor), hasattr(value, "dtype")
+        array: Any = value if is_tensor else np.asarray(value)
+        has = array.dtype.numpy if is_tensor else array.dtype
+        if has == dtype or (dtype.kind == "O" and has.kind in "OUS"):
+            found.append(array)
+        elif is_array or _KINDS.find(has.kind) > _KINDS.find(dtype.kind):
+            wanted = "str" if dtype.kind == "O" else from_numpy(dtype).name if is_tensor else f"np.{dtype.name}"
+            advice = f'.cast("{wanted}")' if is_tensor else f".astype({wanted})"
+            faults.append(f"input {name!r} is {has.name}, and the model takes {dtype.name}; write {name}{advice}")
+        else:
+            found.append(array.astype(dtype))
+    if faults:
+        raise OnnxError("run", faults)
+    return found
+
+
+_KINDS = "buifcV"  # from narrow to wide; V are the floats that NumPy does not have
+
+
+def _dtype_of(port: Mapping[str, Any]) -> Any:
+    """The dtype of an input as NumPy has it; None where it is no tensor or not known."""
+    name = port.get("dtype")
+    found = next((each for each in ElementType if str(each) == name), None)
+    return None if found is None else np.dtype(found.numpy)
 
 
 def _is_plain(value: Any) -> bool:

@@ -129,7 +129,8 @@ class LibTorch(
 
     def from_host(self, array: np.ndarray[Any, Any]) -> torch.Tensor:
         dtype = from_numpy(array.dtype)
-        if array.dtype.isbuiltin == 1:
+        if dtype.numpy.isbuiltin == 1:
+            array = np.asarray(array, dtype.numpy)  # equal dtypes need not be the built-in one
             result = torch.from_numpy(array if array.flags.writeable and array.flags.c_contiguous else array.copy())
         else:
             bits = np.uint16 if dtype is bf16 else np.uint8

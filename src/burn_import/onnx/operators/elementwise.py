@@ -180,6 +180,13 @@ def cast_like(op: Operation) -> Expression:
 
 def converted(op: Operation, target: ElementType) -> Expression:
     source = op.dtype(0)
+    text = ElementType.string
+    if source is text and target is text:
+        return op.raw(0)
+    if target is text and source.burn is not None:
+        return op.function("text", "write_numbers")(op.x).other()
+    if source is text and target.burn is not None:
+        return op.new(op.function("text", "read_numbers")(op.raw(0), target), target)
     if target.burn is None or source.burn is None:
         raise op.refuse(f"a cast from {source} to {target}")
     if target is ElementType.f8e8m0:

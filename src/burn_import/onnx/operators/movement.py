@@ -80,8 +80,6 @@ def unsqueeze(op: Operation) -> Expression:
 
 @operator("Concat")
 def concat(op: Operation) -> Expression:
-    if op.dtype(0).burn is None:
-        raise op.refuse("strings are not joined yet")
     return Expression("Tensor.cat")(op.tensors(), op.axis())
 
 
@@ -152,6 +150,8 @@ def _entries(op: Operation, index: int) -> list[Expression] | None:
     if elements is not None:
         return elements
     shape = op.shape(index)
+    if shape == ():
+        return [op.number(index)]
     if shape is None or not isinstance(shape[0], int):
         return None
     numbers = op.assign("bounds", op.numbers(index))

@@ -173,7 +173,7 @@ class _Builder:
         found.setdefault("", 1)  # files from before there were imports
         return found
 
-    def graph(self, proto: Message, outer: _Scope | None, names: Names, where: str) -> Graph:
+    def graph(self, proto: Message, outer: _Scope | None, names: Names, where: str, is_branch: bool = False) -> Graph:
         graph = Graph(proto.name, names)
         scope = _Scope(outer)
         is_main = outer is None
@@ -191,6 +191,9 @@ class _Builder:
                 self.faults.append(f"{where} has an input without a name")
             elif info.name in scope.values:
                 self.faults.append(f"{where} has two inputs {info.name!r}")
+            elif is_branch:  # it takes none: some exporters list what it reads from around it
+                if scope.find(info.name) is None:
+                    self.faults.append(f"{where} declares input {info.name!r}, which nothing around it defines")
             else:
                 value = graph.add_input(info.name, self._type(info.type, f"input {info.name!r}"))
                 if not is_main:
@@ -360,7 +363,7 @@ class _Builder:
 
     def body(self, proto: Message, scope: Any, names: Names, where: str) -> Graph:
         """A graph inside an attribute."""
-        return self.graph(proto, scope, names, where)
+        return self.graph(proto, scope, names, where, is_branch=where.startswith(_BRANCHES))
 
     def tensor(self, proto: Message) -> Constant:
         return constant(proto, self.files)
@@ -374,6 +377,9 @@ class _Builder:
         except TensorFault as fault:
             self.faults.append(f"{where}: {fault}")
             return None
+
+
+_BRANCHES = ("body 'then_branch' of ", "body 'else_branch' of ")
 
 
 def _label(node: Node) -> str:

@@ -14,6 +14,7 @@ from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators import rows
 from burn_import.onnx.operators.operation import Operation, Unsupported
+from burn_import.onnx.operators.text_movement import TextMovement, moves_text
 from burn_import.onnx.writer.expression import Expression, Form, call
 from burn_import.onnx.writer.fields import Fields
 from burn_import.onnx.writer.frame import form_of
@@ -183,9 +184,11 @@ class FunctionWriter(Operands):
                 self._settle(value)
         self._settle_many(node)
         self.current = node
-        op = Operation(self, node)
+        op = TextMovement(self, node) if moves_text(node) else Operation(self, node)
         written = row.write(op)
         results = [written] if isinstance(written, Expression) else list(written or ())
+        if isinstance(op, TextMovement):
+            results = [None if each is None else op.picked(each) for each in results]
         target = node if op.absorbed is None else op.absorbed
         if op.absorbed is not None:
             self.done.add(op.absorbed)

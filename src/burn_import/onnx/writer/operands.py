@@ -122,6 +122,8 @@ class Operands(Symbols):
         known = self.lookup(value)
         if known is not None and known.form is Form.numbers:
             return known
+        if value.tensor.rank == 0:
+            return literal([self.number(value)])
         return self.tensor(value).method("tolist").numbers()
 
     @property
