@@ -12,8 +12,9 @@ import pytest
 import burn
 from burn import NdArray
 from burn.backend import Autodiff, Cpu
+from burn.backend.cpu.features import SETS, lowering_for, named
 from burn.backend.cpu.lower.attention.causal import NOTHING, Causal, causal_of
-from burn.backend.cpu.lower.attention.choice import Sizes, chosen
+from burn.backend.cpu.lower.attention.choice import Sizes, Tiling, chosen
 from burn.backend.cpu.lower.attention.form import LATER, Form
 from burn.backend.cpu.lower.epilogue import MADE, Term
 from burn.nn.attention import MhaInput, MultiHeadAttentionConfig
@@ -384,15 +385,23 @@ def test_results_do_not_depend_on_the_number_of_threads(threads: None, keys: int
         np.testing.assert_array_equal(made[0], other)
 
 
-def test_tiles_fit_what_they_are_for() -> None:
-    assert chosen(Sizes(8, 1, 1000, 64, 64), needs_all=False) is None
-    assert chosen(Sizes(1, 20, 4000, 64, 64), needs_all=False) is None  # one tile is too little for two threads
-    assert chosen(Sizes(8, 100, 100, 300, 64), needs_all=False) is None
-    many, all_at_once = (chosen(Sizes(8, 100, 100_000, 64, 64), needs_all=needs) for needs in (False, True))
+@pytest.mark.parametrize("features", SETS)
+def test_tiles_fit_what_they_are_for(features: str) -> None:
+    lanes = named(features).vector_bits // 32
+
+    def tiling(heads: int, queries: int, keys: int, size: int = 64, needs_all: bool = False) -> Tiling | None:
+        with lowering_for(named(features)):
+            return chosen(Sizes(heads, queries, keys, size, 64), needs_all)
+
+    assert tiling(8, 1, 1000) is None
+    assert tiling(1, lanes + 1, 4000) is None  # one tile is too little for two threads
+    assert tiling(8, 100, 100, size=300) is None
+    many, all_at_once = (tiling(8, 100, 1_600_000 // lanes, needs_all=needs) for needs in (False, True))
     assert many is not None
     assert not many.single
+    assert many.queries <= 100
     assert all_at_once is None
-    wide, narrow = (chosen(Sizes(8, 100, keys, 64, 64), needs_all=True) for keys in (1000, 9000))
+    wide, narrow = (tiling(8, 100, keys // lanes, needs_all=True) for keys in (16_000, 144_000))
     assert wide is not None
     assert narrow is not None
     assert wide.single
@@ -460,4 +469,4 @@ for queries, keys, size in ((45, 50, 12), (20, 600, 24)):
 
 @pytest.mark.parametrize("level", ["baseline", "avx2"])
 def test_older_processors_have_the_kernel_too(level: str, tmp_path: Any) -> None:
-    assert run_program(PROGRAM, tmp_path, BURN_CPU_FEATURES=level).split() == ["True"] * 4
+    assert run_program(PROGRAM, tmp_path, BURN_FEATURES=level).split() == ["True"] * 4

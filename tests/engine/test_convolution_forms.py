@@ -11,8 +11,9 @@ import pytest
 
 import burn
 from burn.backend import Autodiff, Cpu
+from burn.backend.cpu.features import SETS, lowering_for, named
 from burn.backend.cpu.lower.reach import Window, cut, gradient_pieces, inner
-from burn.backend.cpu.lower.tiles import candidates, gradient_candidates, registers
+from burn.backend.cpu.lower.tiles import candidates, gradient_candidates
 from burn.backend.fusion.stream import PlanCache
 from burn.ops import convolution_layers as layers
 from burn.ops.convolution import conv, conv_weight_backward, conv_x_backward
@@ -303,14 +304,17 @@ def test_blocks_cover_a_row_once_and_inner_windows_lie_in_the_image() -> None:
             assert window.inside(made, made + 1) == (start <= made < stop)
 
 
-def test_tiles_fit_the_registers_and_the_channels() -> None:
-    for window, channels in itertools.product(windows(), (1, 8, 16, 21, 48, 64, 80, 112, 1000)):
-        for tile in candidates(window, channels):
-            assert channels % tile.channels == 0
-            assert tile.vectors * (tile.pixels + 1) < registers()
-        for each in gradient_candidates(window, 64, channels, depthwise=False):
-            assert channels % (each.lanes * each.vectors) == 0
-            assert each.products + each.vectors < registers() or each.products == 1
+@pytest.mark.parametrize("features", SETS)
+def test_tiles_fit_the_registers_and_the_channels(features: str) -> None:
+    registers = named(features).registers
+    with lowering_for(named(features)):
+        for window, channels in itertools.product(windows(), (1, 8, 16, 21, 48, 64, 80, 112, 1000)):
+            for tile in candidates(window, channels):
+                assert channels % tile.channels == 0
+                assert tile.vectors * (tile.pixels + 1) < registers
+            for each in gradient_candidates(window, 64, channels, depthwise=False):
+                assert channels % (each.lanes * each.vectors) == 0
+                assert each.products + each.vectors < registers or each.products == 1
 
 
 # Halves

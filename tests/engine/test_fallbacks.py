@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from burn.backend.cpu.features import named, runnable
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
@@ -43,9 +45,9 @@ for function in (network, gradients):
         rough = 2e-2 if mine.dtype.bits == 16 else 2e-4
         mine, expected = (np.asarray(each, dtype=np.float64) for each in (mine, expected))
         np.testing.assert_allclose(mine, expected, rtol=rough, atol=2e-4)
-from burn.backend.cpu.features import host_features
 from burn.backend.cpu.pool import pool
-print(host_features().level, pool().kind)
+from burn.backend.cpu.settings import settings
+print(settings().target.level, pool().kind)
 """
 
 
@@ -56,10 +58,9 @@ def run(tmp_path: Path, **environment: str) -> list[str]:
     return found.stdout.split()
 
 
-@pytest.mark.parametrize("level", ["baseline", "avx2", "native"])
-def test_every_instruction_set_gives_the_same_results(tmp_path, level):
-    told = run(tmp_path, BURN_CPU_FEATURES=level)[0]
-    assert told == level or level == "native" or told == "generic"
+@pytest.mark.parametrize("features", runnable())
+def test_every_instruction_set_gives_the_same_results(tmp_path, features):
+    assert run(tmp_path, BURN_FEATURES=features)[0] == named(features).level
 
 
 def test_one_thread_and_several_give_the_same_results(tmp_path):

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import json
+import pickle
 import platform
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import burn
+from burn import Cpu
 from burn.backend.cpu import features as module
 from burn.backend.cpu.cache import ObjectCache
 from burn.backend.cpu.features import (
     AVX2,
     AVX512,
     BASELINE,
-    LEVELS,
     SAFE,
+    SETS,
+    SSE4,
     host_features,
+    named,
     probe,
     proven,
     require_llvm,
+    runnable,
     select,
 )
 from burn.backend.cpu.probe import INSTRUCTIONS
-from burn.errors import ArgumentError, MissingOperation
+from burn.backend.cpu.settings import Settings
+from burn.cube import emit_llvm
+from burn.errors import ArgumentError, DeviceError, MissingOperation
 from tests.engine.hand_written import run_program
 
 pytest.importorskip("llvmlite")
@@ -34,25 +44,54 @@ EVERYTHING = dict.fromkeys((*SAFE, *INSTRUCTIONS, "egpr", "avx10.2", "rtm"), Tru
 
 
 @pytest.mark.parametrize(
-    "level, expected, bits",
-    [("baseline", BASELINE, 128), ("avx2", SAFE, 256), ("avx512", SAFE | AVX512, 512), ("native", None, 512)],
+    "name, model, enabled, bits, registers",
+    [
+        ("baseline", "x86-64", BASELINE, 128, 16),
+        ("sse4", "x86-64-v2", SSE4, 128, 16),
+        ("avx2", "x86-64-v3", AVX2, 256, 16),
+        ("avx512", "x86-64-v4", AVX512, 512, 32),
+        ("neon", "generic", {"neon", "fp-armv8"}, 128, 32),
+    ],
 )
-def test_a_level_is_an_upper_bound(level: str, expected: frozenset[str] | None, bits: int) -> None:
-    found = select("sapphirerapids", EVERYTHING, level)
-    assert found.enabled == (SAFE | set(INSTRUCTIONS) if expected is None else expected)
-    assert found.disabled == EVERYTHING.keys() - found.enabled
-    assert found.vector_bits == bits
+def test_a_name_means_the_same_on_every_machine(
+    name: str, model: str, enabled: set[str], bits: int, registers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "host_features", lambda: pytest.fail("the host was asked"))
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    found = named(name)
+    assert (found.name, found.enabled, found.level) == (model, enabled, name)
+    assert (found.vector_bits, found.registers, found.fused) == (bits, registers, name in ("avx2", "avx512", "neon"))
 
 
-def test_a_level_gives_nothing_that_the_cpu_lacks() -> None:
+def test_a_cpu_reaches_the_highest_set_that_it_has_whole() -> None:
     old = {name: name in BASELINE | {"sse3", "ssse3", "sse4.1"} for name in EVERYTHING}
-    for level in LEVELS:
-        found = select("core2", old, level)
-        assert found.level == "baseline"
-        assert found.vector_bits == 128
-        assert "avx" in found.disabled
-    middle = {name: name in AVX2 for name in EVERYTHING}
-    assert select("haswell", middle, "avx512").level == "avx2"
+    found = select("core2", old)
+    assert (found.level, found.vector_bits) == ("baseline", 128)
+    assert "avx" in found.disabled
+    assert select("haswell", {name: name in AVX2 for name in EVERYTHING}).level == "avx2"
+    assert select("x86-64", {}).enabled == BASELINE, "what every x86-64 has needs no claim"
+
+
+def test_what_a_processor_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = select("haswell", {name: name in AVX2 for name in EVERYTHING})
+    monkeypatch.setattr(module, "host_features", lambda: host)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    assert named("avx2").lacking == named("native").lacking == []
+    assert named("avx512").lacking == sorted(AVX512 - AVX2)
+    assert named("neon").lacking == ["aarch64"]
+    assert runnable() == ["baseline", "sse4", "avx2", "native"]
+    with pytest.raises(DeviceError) as told:
+        Settings(features="avx512").refuse_elsewhere()
+    assert str(told.value) == (
+        "Cpu(features='avx512'): this processor has no avx512bw, avx512cd, avx512dq, avx512f, avx512vl, so kernels "
+        "can be compiled for it here but not run; write features='baseline' or 'sse4' or 'avx2' or 'native'"
+    )
+
+
+def test_the_baseline_of_arm_is_neon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    assert named("baseline") == named("neon")
+    assert named("avx2").architecture == "x86_64"
 
 
 def test_sets_that_trap_are_off_and_the_rest_stays() -> None:
@@ -79,9 +118,9 @@ def test_only_what_is_in_doubt_is_tried() -> None:
         return [*names, "rtm", "not asked for"]
 
     claims = {name: name in {*AVX2, "avx512f", "gfni"} for name in EVERYTHING}
-    assert select("x", claims, "avx2", prove).enabled == AVX2
+    assert select("x", {name: name in SAFE for name in EVERYTHING}, prove).enabled == SAFE
     assert tried == []
-    assert select("x", claims, "native", prove).enabled == AVX2 | {"avx512f", "gfni"}
+    assert select("x", claims, prove).enabled == AVX2 | {"avx512f", "gfni"}
     assert tried == [["avx512f", "gfni"]]
 
 
@@ -92,16 +131,9 @@ def test_sets_nobody_can_try_are_off() -> None:
 
 def test_other_architectures_use_their_own_description() -> None:
     claims = {"neon": True, "sve": True, "sve2": False}
-    found = select("neoverse-v1", claims, x86=False)
-    assert (found.name, found.target, found.level) == ("neoverse-v1", "+neon,+sve,-sve2", "generic")
-    assert select("neoverse-v1", claims, "avx512", x86=False) == found
-    plain = select("neoverse-v1", claims, "baseline", x86=False)
-    assert (plain.name, plain.target) == ("generic", "")
-
-
-def test_a_wrong_level_lists_the_right_ones() -> None:
-    with pytest.raises(ArgumentError, match="BURN_CPU_FEATURES: 'sse9' is not a level; write one of baseline, avx2"):
-        select("x", {}, "sse9")
+    found = select("neoverse-v1", claims, architecture="aarch64")
+    assert (found.name, found.target, found.level) == ("neoverse-v1", "+neon,+sve,-sve2", "neon")
+    assert select("sifive-p450", {"v": True}, architecture="riscv64").level == "generic"
 
 
 @on_x86
@@ -170,9 +202,11 @@ PROGRAM = f"""
 import ctypes, json
 import numpy as np
 import llvmlite.binding as llvm
-from burn.backend.cpu.features import host_features
+from burn.backend.cpu.features import require_llvm
+from burn.backend.cpu.settings import settings
 
-found = host_features()
+require_llvm()
+found = settings().target
 machine = llvm.Target.from_default_triple().create_target_machine(cpu=found.name, features=found.target, opt=3)
 module = llvm.parse_assembly({SUM!r})
 options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -192,34 +226,80 @@ print(json.dumps([found.level, found.vector_bits, "%ymm" in assembly, "%zmm" in 
 
 
 @on_x86
-@pytest.mark.parametrize("level", LEVELS)
-def test_code_for_a_level_uses_its_registers_and_runs(level: str, tmp_path: Path) -> None:
-    found, bits, ymm, zmm, right = json.loads(run_program(PROGRAM, tmp_path, BURN_CPU_FEATURES=level))
-    native = host_features() if level == "native" else None
+@pytest.mark.parametrize("name", runnable())
+def test_code_for_a_set_uses_its_registers_and_runs(name: str, tmp_path: Path) -> None:
+    level, bits, ymm, zmm, right = json.loads(run_program(PROGRAM, tmp_path, BURN_FEATURES=name))
     assert right
-    assert LEVELS.index(found) <= LEVELS.index(level)
-    if level == "baseline":
-        assert (found, bits, ymm, zmm) == ("baseline", 128, False, False)
-    if level == "avx2":
-        assert not zmm
-        assert ymm == (found == "avx2")
-    if level == "avx512":
-        assert zmm == (found == "avx512")
-    if native is not None:
-        assert (found, bits) == (native.level, native.vector_bits)
+    assert (level, bits) == (named(name).level, named(name).vector_bits)
+    assert zmm == (bits == 512)
+    assert ymm or bits != 256
+    assert not ymm or bits != 128
 
 
-@on_x86
-def test_a_wrong_level_in_the_environment_is_refused() -> None:
-    program = """
-from burn.backend.cpu.features import host_features
-from burn.errors import ArgumentError
-try:
-    host_features()
-except ArgumentError as error:
-    print(error)
-"""
-    assert "'fast' is not a level" in run_program(program, BURN_CPU_FEATURES="fast")
+def products(device: Any) -> tuple[Any, Any]:
+    """A product with a step after it, and the plan that made it."""
+    rng = np.random.default_rng(0)
+    x, y = (burn.tensor(rng.standard_normal((48, 48)).astype(np.float32), device=device) for _ in range(2))
+    found = (x.matmul(y) + 1.0).relu().numpy()
+    return found, device.plans.latest()
+
+
+@pytest.mark.parametrize("name", runnable())
+def test_a_device_lowers_compiles_and_runs_for_its_sets_whatever_the_environment_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device: Any = Cpu(features=name)
+    monkeypatch.setenv("BURN_FEATURES", "native")
+    found, plan = products(device)
+    np.testing.assert_allclose(found, products(Cpu())[0], rtol=1e-5, atol=1e-5)
+    assert plan.features == named(name)
+    (work,) = plan.works
+    written = emit_llvm(work.kernel.kernel(), plan.features.name, plan.features.target)
+    assert f"<{plan.features.vector_bits // 32} x float>" in written
+
+
+def test_sets_are_part_of_a_device_and_travel_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BURN_FEATURES", raising=False)
+    older: Any = Cpu(features="avx2")
+    assert older is Cpu(features="avx2")
+    assert older is not Cpu()
+    assert older != Cpu(features="baseline")
+    assert Cpu(features="native") is Cpu()
+    assert repr(older) == "Cpu(features='avx2')"
+    assert repr(Cpu(fusion=False, features="avx2")) == "Cpu(fusion=False, features='avx2')"
+    assert pickle.loads(pickle.dumps(older)) is older
+    monkeypatch.setenv("BURN_FEATURES", "avx2")
+    assert Cpu() is older
+
+
+def test_kernels_for_elsewhere_are_lowered_and_compiled_and_not_run() -> None:
+    name = next(each for each in reversed(SETS) if named(each).lacking)
+    device: Any = Cpu(features=name)
+    x = burn.tensor(np.ones((48, 48), np.float32), device=device)
+    with pytest.raises(DeviceError, match=f"Cpu.features='{name}'.: this processor has no"):
+        (x.matmul(x) + 1.0).relu().numpy()
+    plan = device.plans.latest()
+    objects = plan.objects()
+    assert [label for label in objects if "matmul" in label]
+    machine = {"aarch64": 183, "x86_64": 62}[plan.features.architecture]  # EM_AARCH64, EM_X86_64
+    assert all(each[:4] == b"\x7fELF" and each[18] == machine for each in objects.values())
+
+
+def test_a_captured_function_is_refused_where_it_cannot_run() -> None:
+    name = next(each for each in reversed(SETS) if named(each).lacking)
+    x = burn.tensor(np.ones((48, 48), np.float32), device=Cpu(features=name))
+    step = burn.compile(lambda x: (x.matmul(x) + 1.0).relu().sum())
+    for _ in range(3):
+        with pytest.raises(DeviceError, match="this processor has no"):
+            step(x).numpy()
+
+
+def test_a_wrong_name_lists_the_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ArgumentError, match=r"Cpu: features is 'sse9'; write Cpu\(features='baseline'\|'sse4'\|'avx2'"):
+        Cpu(features="sse9")
+    monkeypatch.setenv("BURN_FEATURES", "fast")
+    with pytest.raises(ArgumentError, match=r"Cpu: BURN_FEATURES is 'fast'; write BURN_FEATURES=baseline\|sse4\|avx2"):
+        Cpu()
 
 
 def test_without_llvmlite_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

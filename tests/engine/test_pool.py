@@ -349,9 +349,9 @@ def test_without_any_threads_plans_run_serially(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_description_names_threads_library_and_cpu(tmp_path: Path) -> None:
     facts = module.describe()
-    assert list(facts)[:4] == ["cpu", "threads", "libgomp", "kernel cache"]
+    assert list(facts)[:5] == ["cpu", "instruction sets", "threads", "libgomp", "kernel cache"]
     assert str(module.get_num_threads()) in facts["threads"]
     if module.pool().gomp is not None:
         assert Path(facts["libgomp"]).is_file()
     program = "from burn.backend.cpu.pool import describe; print(describe()['kernel cache'])"
-    assert run_program(program, tmp_path, BURN_CPU_FEATURES="baseline") == f"{tmp_path}\n"
+    assert run_program(program, tmp_path, BURN_FEATURES="baseline") == f"{tmp_path}\n"

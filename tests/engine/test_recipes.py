@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 
 import burn
 from burn.backend.cpu import cache, compiler, recipe
+from burn.backend.cpu.features import host_features, lowering_for, named, target
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.copies import copied
 from burn.backend.cpu.recipe import Recipe
-from burn.cube import Kernel
+from burn.cube import CompiledKernel, Kernel
 from burn.dtype import f32
 from burn.tensor.module import conv2d
 
@@ -30,6 +32,16 @@ def unwritten() -> Kernel:
     raise AssertionError("the kernel is written although its machine code is there")
 
 
+@pytest.fixture(autouse=True)
+def lowering() -> Iterator[None]:
+    with lowering_for(host_features()):
+        yield
+
+
+def compiled(kernel: Recipe) -> CompiledKernel:
+    return compiler.compiled(kernel, host_features())
+
+
 def transposing() -> Recipe:
     """The recipe of a kernel that copies a matrix of 3 by 4 in the other order."""
     loop = copied(Access(0, (4, 3), (1, 4), 0), f32, 1)
@@ -39,24 +51,39 @@ def transposing() -> Recipe:
 
 def test_a_kernel_that_was_compiled_before_is_not_written_again(store: cache.ObjectCache) -> None:
     found = transposing()
-    compiler.compiled(found)
+    compiled(found)
     compiler._compiled.clear()  # as in another process
     again = Recipe("", (), unwritten)
     again.key_parts = found.key_parts
-    assert compiler.compiled(again).address
-    assert compiler.compiled(again) is compiler.compiled(found)
+    assert compiled(again).address
+    assert compiled(again) is compiled(found)
 
 
 def test_a_kernel_is_written_where_its_machine_code_is_gone(store: cache.ObjectCache) -> None:
-    compiler.compiled(transposing())
+    compiled(transposing())
     compiler._compiled.clear()
     store.clear()
-    assert compiler.compiled(transposing()).address
+    assert compiled(transposing()).address
 
 
 def test_recipes_with_other_parts_have_other_keys() -> None:
     assert Recipe("copy", ("f32", 2), unwritten).key_parts != Recipe("copy", ("f32", 3), unwritten).key_parts
     assert Recipe("copy", (1,), unwritten).key_parts != Recipe("direct", (1,), unwritten).key_parts
+
+
+def test_a_recipe_is_written_for_the_instruction_sets_of_the_lowering_that_made_it() -> None:
+    found: list[str] = []
+
+    def write() -> Kernel:
+        found.append(target().level)
+        return transposing().kernel()
+
+    with lowering_for(named("avx2")):
+        late = Recipe("late", (), write)
+    with lowering_for(named("neon")):
+        late.kernel()
+    assert found == ["avx2"]
+    assert compiler._key(late, named("avx2"), False) != compiler._key(late, named("neon"), False)
 
 
 def test_the_state_of_a_folder_changes_with_its_modules(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import burn
 from burn import Cpu, NdArray
 from burn.backend.cpu import tuning
 from burn.backend.cpu.pool import pool
+from burn.backend.cpu.settings import settings
 from burn.backend.cpu.tuning import OFF, ON, Question, asking, measuring, pick, using
 from burn.backend.cpu.tuning.answers import Answers
 from burn.backend.cpu.tuning.inputs import MadeUp
@@ -32,7 +33,7 @@ from burn.tensor.module import ConvOptions, conv2d
 WINOGRAD, PLAIN = "4x4", "plain"
 """How the convolution of these tests is done unless measured otherwise, and one of its other ways."""
 
-QUESTION = Question("test", (1, 2), 2, "fast", ("a", "b"))
+QUESTION = Question("test", (1, 2), 2, "fast", "native", ("a", "b"))
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +140,7 @@ def test_a_question_gets_its_default_until_somebody_knows_better() -> None:
         return pick("test", (1, 2), ("a", "b"), "a")
 
     assert ask() == "a"
-    tuning.answers().add({Question("test", (1, 2), pool().threads, "fast", ("a", "b")): "b"})
+    tuning.answers().add({Question("test", (1, 2), pool().threads, "fast", settings().features, ("a", "b")): "b"})
     assert ask() == "b"
     assert pick("test", (1, 3), ("a", "b"), "a") == "a"
     assert pick("test", (1, 2), ("a", "b", "c"), "a") == "a"
@@ -148,17 +149,24 @@ def test_a_question_gets_its_default_until_somebody_knows_better() -> None:
 
 
 def test_the_accuracy_of_the_device_is_part_of_a_question() -> None:
-    tuning.answers().add({Question("test", (), pool().threads, "fast", ("a", "b")): "b"})
-    with asking("exact") as asked:
+    tuning.answers().add({Question("test", (), pool().threads, "fast", "native", ("a", "b")): "b"})
+    with asking("exact", "native") as asked:
         assert pick("test", (), ("a", "b"), "a") == "a"
     assert [each.accuracy for each in asked.answers] == ["exact"]
-    with asking("fast"):
+    with asking("fast", "native"):
         assert pick("test", (), ("a", "b"), "a") == "b"
 
 
+def test_the_instruction_sets_of_the_device_are_part_of_a_question() -> None:
+    tuning.answers().add({Question("test", (), pool().threads, "fast", "native", ("a", "b")): "b"})
+    with asking("fast", "avx2") as asked:
+        assert pick("test", (), ("a", "b"), "a") == "a"
+    assert [each.features for each in asked.answers] == ["avx2"]
+
+
 def test_fixed_answers_come_first_and_one_candidate_is_no_question() -> None:
-    question = Question("test", (), pool().threads, "fast", ("a", "b"))
-    with using(OFF), asking("fast", {question: "b"}) as asked:
+    question = Question("test", (), pool().threads, "fast", "native", ("a", "b"))
+    with using(OFF), asking("fast", "native", {question: "b"}) as asked:
         assert pick("test", (), ("a", "b"), "a") == "b"
         assert pick("test", (), ("a",), "a") == "a"
     assert asked.answers == {question: "b"}

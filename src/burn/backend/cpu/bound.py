@@ -49,6 +49,7 @@ class Bound:
     """Whether kernels look before they touch memory; each then has a slot behind its arguments (see `sanitizer`)."""
 
     def __init__(self, plan: Plan) -> None:
+        plan.device.settings.refuse_elsewhere()
         self.plan, self.works = plan, plan.works
         self.arena = np.empty(plan.arena_bytes + 64, np.uint8)
         self.arena_address = -(-self.arena.ctypes.data // 64) * 64
@@ -111,7 +112,8 @@ class Bound:
                     rows.append((position, argument.value, argument.offset))
                 position += 1
             position += self.checked
-        load_together((work.kernel for work in plan.works if isinstance(work, Loop) and work.extent), self.checked)
+        kernels = (work.kernel for work in plan.works if isinstance(work, Loop) and work.extent)
+        load_together(kernels, plan.features, self.checked)
         for work in plan.works:
             self.records.append(None if isinstance(work, HostCall) else self._kernel(work))
         self.numbers = array("d", bytes(8 * max(plan.program.scalars, 1)))
@@ -169,7 +171,9 @@ class Bound:
 
     def _kernel(self, work: Loop) -> Any:
         """A kernel and the address of its slots, or None where it has nothing to do."""
-        return (compiled(work.kernel, self.checked), self.first_slots[id(work)]) if work.extent else None
+        if not work.extent:
+            return None
+        return compiled(work.kernel, self.plan.features, self.checked), self.first_slots[id(work)]
 
     def _add_kernel(self, steps: StepArray, work: Loop, record: Any) -> None:
         if record is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from burn import cube
 from burn.backend.cpu.cache import default_cache, kernel_key
-from burn.backend.cpu.features import host_features
+from burn.backend.cpu.features import Features
 from burn.backend.cpu.recipe import Recipe, lowering, state_of
 from burn.cube import CompiledKernel, Kernel, compile_object, load_objects
 
@@ -21,33 +21,36 @@ _compiled: dict[str, CompiledKernel] = {}
 _lock = threading.Lock()
 
 
-def compiled(kernel: Kernel | Recipe, checked: bool = False) -> CompiledKernel:
-    """The machine code of a kernel for this processor. A recipe is written out only if there is none yet."""
-    key = _key(kernel, checked)
+def compiled(kernel: Kernel | Recipe, features: Features, checked: bool = False) -> CompiledKernel:
+    """The machine code of a kernel, in memory. A recipe is written out only if there is none yet."""
+    key = _key(kernel, features, checked)
     found = _compiled.get(key)
     if found is None:
-        load_together([kernel], checked)
+        load_together([kernel], features, checked)
         found = _compiled[key]
     return found
 
 
-def load_together(kernels: Iterable[Kernel | Recipe], checked: bool = False) -> None:
+def load_together(kernels: Iterable[Kernel | Recipe], features: Features, checked: bool = False) -> None:
     """Have the code of all these kernels in memory: those on disk are loaded at once."""
-    missing = {key: kernel for key, kernel in ((_key(each, checked), each) for each in kernels) if key not in _compiled}
+    keyed = ((_key(each, features, checked), each) for each in kernels)
+    missing = {key: kernel for key, kernel in keyed if key not in _compiled}
     if not missing:
         return
-    contents = {
-        _symbol(key): default_cache().load_or_build(key, functools.partial(_object, kernel, _symbol(key), checked))
-        for key, kernel in missing.items()
-    }
+    contents = {_symbol(key): _object(key, kernel, features, checked) for key, kernel in missing.items()}
     with _lock:
         wanted = {_symbol(key): key for key in missing if key not in _compiled}  # another thread may have been faster
         loaded = load_objects({symbol: contents[symbol] for symbol in wanted}) if wanted else {}
         _compiled.update({wanted[symbol]: code for symbol, code in loaded.items()})
 
 
-def _key(kernel: Kernel | Recipe, checked: bool) -> str:
-    features, build = host_features(), "checked\n" if checked else ""
+def object_of(kernel: Kernel | Recipe, features: Features) -> bytes:
+    """The machine code of a kernel as an object file, whether this processor could run it or not."""
+    return _object(_key(kernel, features, False), kernel, features, False)
+
+
+def _key(kernel: Kernel | Recipe, features: Features, checked: bool) -> str:
+    build = "checked\n" if checked else ""
     if isinstance(kernel, Recipe):
         return kernel_key(f"{build}{generator()}\n{lowering()}\n{kernel.key_parts}", features.key)
     return kernel_key(f"{build}{generator()}\n{kernel.key()}", features.key)
@@ -58,10 +61,12 @@ def _symbol(key: str) -> str:
     return f"kernel_{key[:32]}"
 
 
-def _object(kernel: Kernel | Recipe, symbol: str, checked: bool) -> bytes:
-    features = host_features()
-    written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
-    return compile_object(written, features.name, features.target, symbol=symbol, checked=checked)
+def _object(key: str, kernel: Kernel | Recipe, features: Features, checked: bool) -> bytes:
+    def build() -> bytes:
+        written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
+        return compile_object(written, features.name, features.target, symbol=_symbol(key), checked=checked)
+
+    return default_cache().load_or_build(key, build)
 
 
 @functools.cache

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -25,8 +26,9 @@ from burn.program import Program
 class Cpu(NdArray):
     """The processor, through kernels generated for it. What has no kernel yet runs on NumPy.
 
-    `Cpu(accuracy="exact")` takes no shorter way that costs accuracy (see `burn.backend.cpu.settings`);
-    `Cpu(sanitize=True)` runs kernels that look before they touch memory (see `burn.backend.cpu.sanitizer`).
+    `Cpu(accuracy="exact")` takes no shorter way that costs accuracy, `Cpu(features="avx2")` uses no newer instructions
+    (see `burn.backend.cpu.settings`); `Cpu(sanitize=True)` runs kernels that look before they touch memory (see
+    `burn.backend.cpu.sanitizer`).
     """
 
     label = "cpu"
@@ -40,9 +42,10 @@ class Cpu(NdArray):
         accuracy: str | None = None,
         mapped_weights: Any = None,
         sanitize: bool | None = None,
+        features: str | None = None,
     ) -> None:
         super().__init__(float, int)
-        self.settings = settings(accuracy, mapped_weights, sanitize)
+        self.settings = settings(accuracy, mapped_weights, sanitize, features)
         self._memory = Memory()
 
     @classmethod
@@ -55,8 +58,9 @@ class Cpu(NdArray):
         accuracy: str | None = None,
         mapped_weights: Any = None,
         sanitize: bool | None = None,
+        features: str | None = None,
     ) -> tuple[Any, ...]:
-        return (fusion, *NdArray.identity(float, int), settings(accuracy, mapped_weights, sanitize))
+        return (fusion, *NdArray.identity(float, int), settings(accuracy, mapped_weights, sanitize, features))
 
     @classmethod
     def normal_form(cls, *, fusion: bool = True, **given: Any) -> Device | None:
@@ -111,11 +115,4 @@ class Cpu(NdArray):
 
 def _plain(float: DType, int: DType, given: Settings | None = None) -> Device:
     chosen = settings() if given is None else given
-    return Cpu(
-        fusion=False,
-        float=float,
-        int=int,
-        accuracy=chosen.accuracy,
-        mapped_weights=chosen.mapped_weights,
-        sanitize=chosen.sanitize,
-    )
+    return Cpu(fusion=False, float=float, int=int, **dataclasses.asdict(chosen))

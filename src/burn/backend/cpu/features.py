@@ -1,23 +1,28 @@
-"""What the host CPU can do, in LLVM's words, and nothing it only claims.
+"""Instruction sets: those that a device is told to use, and what the processor here can do.
 
-    features = host_features()
+    features = named("avx2")
     compile_object(kernel, features.name, features.target)
 
-Instruction sets up to x86-64-v3 (AVX2) are taken from the CPU's flags. Everything above is used only
+`baseline`, `sse4`, `avx2`, `avx512` and `neon` mean the same on every machine, so kernels can be lowered and compiled
+for processors that are elsewhere; `native` is the processor of this process. Running code is another matter: `lacking`
+tells what this one does not have.
+
+Of the host's sets, those up to x86-64-v3 (AVX2) are taken from the CPU's flags. Everything above is used only
 after it ran in a child process (`probe.py`), because virtual machines advertise sets and then trap;
 the answer is kept in the disk cache, so only the first process on a machine pays for it.
-`BURN_CPU_FEATURES` is an upper bound for tests and users: `baseline`, `avx2`, `avx512` or `native`.
 On other architectures LLVM's own description of the host is used.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,22 +30,21 @@ from typing import Any
 
 from burn.backend.cpu.cache import ObjectCache, default_cache, kernel_key
 from burn.backend.cpu.probe import INSTRUCTIONS
-from burn.errors import ArgumentError, MissingOperation
+from burn.cube.targets.llvm.cpu import AVX2, AVX512, BASELINE, SSE4
+from burn.errors import MissingOperation
 
-LEVELS = ("baseline", "avx2", "avx512", "native")
+NATIVE = "native"
+SETS = ("baseline", "sse4", "avx2", "avx512", "neon", NATIVE)
+"""What a device may be told to use."""
 
-BASELINE = frozenset("64bit cmov cx8 fxsr mmx sse sse2".split())
-AVX2 = BASELINE | frozenset(
-    "avx avx2 bmi bmi2 crc32 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3 xsave".split()
-)
-AVX512 = AVX2 | frozenset("avx512f avx512bw avx512cd avx512dq avx512vl".split())
 SAFE = AVX2 | frozenset(
     "adx aes clflushopt clwb clzero fsgsbase invpcid pclmul prfchw rdpid rdrnd rdseed sha sse4a xsavec xsaveopt "
     "xsaves".split()
 )
 """Sets that are believed without a trial: scalar ones, and vectors up to 256 bits."""
 
-_X86 = frozenset(("x86_64", "AMD64", "i386", "i686"))
+X86, ARM = "x86_64", "aarch64"
+_SPELLINGS = {"AMD64": X86, "arm64": ARM, "ARM64": ARM}
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,8 @@ class Features:
     """LLVM's name of the CPU model: `znver4`, `x86-64`, `generic`."""
 
     enabled: frozenset[str]
-    disabled: frozenset[str]
-
-    x86: bool = True
+    disabled: frozenset[str] = frozenset()
+    architecture: str = X86
 
     @property
     def target(self) -> str:
@@ -63,16 +66,16 @@ class Features:
     @property
     def key(self) -> str:
         """What a cache key must contain for code made for this CPU."""
-        return f"{self.name}:{self.target}"
+        return f"{self.architecture} {self.name}:{self.target}"
 
     @property
     def level(self) -> str:
-        """The name of the highest level reached: `baseline`, `avx2`, `avx512`; `generic` where those mean nothing."""
-        if not self.x86:
+        """The name of the highest set reached: `baseline` to `avx512`, `neon`; `generic` where those mean nothing."""
+        if self.architecture == ARM:
+            return "neon"
+        if self.architecture != X86:
             return "generic"
-        if self.enabled >= AVX512:
-            return "avx512"
-        return "avx2" if self.enabled >= AVX2 else "baseline"
+        return next(name for name, needed in reversed(_X86_SETS.items()) if self.enabled >= needed)
 
     @property
     def vector_bits(self) -> int:
@@ -81,38 +84,97 @@ class Features:
             return 512
         return 256 if "avx" in self.enabled else 128
 
+    @property
+    def registers(self) -> int:
+        """How many vector registers there are."""
+        return 32 if self.vector_bits == 512 or self.architecture == ARM else 16
+
+    @property
+    def fused(self) -> bool:
+        """Whether one instruction multiplies and adds."""
+        return self.architecture != X86 or "fma" in self.enabled
+
+    @property
+    def lacking(self) -> list[str]:
+        """What this processor does not have; code for these features runs where nothing is lacking."""
+        host = host_features()
+        if self.architecture != host.architecture:
+            return [self.architecture]
+        return sorted(self.enabled - host.enabled)
+
+
+_X86_SETS = {"baseline": BASELINE, "sse4": SSE4, "avx2": AVX2, "avx512": AVX512}
+_MODELS = {"baseline": "x86-64", "sse4": "x86-64-v2", "avx2": "x86-64-v3", "avx512": "x86-64-v4"}
+_NEON = Features("generic", frozenset(("neon", "fp-armv8")), architecture=ARM)
+
+
+def named(name: str) -> Features:
+    """The instruction sets of a name in `SETS`; `baseline` is the least that processors of this architecture have."""
+    if name == NATIVE:
+        return host_features()
+    if name == "neon" or (name == "baseline" and machine() == ARM):
+        return _NEON
+    return Features(_MODELS[name], _X86_SETS[name])
+
+
+def runnable() -> list[str]:
+    """The names in `SETS` whose code runs here."""
+    return [name for name in SETS if not named(name).lacking]
+
+
+def machine() -> str:
+    """The architecture of this process, as LLVM spells it."""
+    found = platform.machine()
+    return _SPELLINGS.get(found, found)
+
+
+class _Current(threading.local):
+    features: Features | None = None
+
+
+_current = _Current()
+
+
+@contextlib.contextmanager
+def lowering_for(features: Features) -> Iterator[None]:
+    """Have kernels written for these instruction sets in this thread, inside a `with` block."""
+    before, _current.features = _current.features, features
+    try:
+        yield
+    finally:
+        _current.features = before
+
+
+def target() -> Features:
+    """The instruction sets that kernels are being written for: those of the device whose plan is lowered."""
+    if _current.features is None:
+        raise RuntimeError("nothing is being lowered: instruction sets are known inside of `lowering_for`")
+    return _current.features
+
 
 def select(
     name: str,
     claims: Mapping[str, bool],
-    level: str = "native",
     prove: Callable[[list[str]], Iterable[str]] = lambda names: names,
-    x86: bool = True,
+    architecture: str = X86,
 ) -> Features:
-    """The target for a CPU that claims `claims`, held to `level`; `prove` gives those of the named sets that run."""
-    if level not in LEVELS:
-        raise ArgumentError(f"BURN_CPU_FEATURES: {level!r} is not a level; write one of {', '.join(LEVELS)}")
+    """The target for a CPU that claims `claims`; `prove` gives those of the named sets that run."""
     claimed = {each for each, present in claims.items() if present}
-    if not x86:
-        if level == "baseline":
-            return Features("generic", frozenset(), frozenset(), x86=False)
-        return Features(name, frozenset(claimed), frozenset(claims) - claimed, x86=False)
-    bound = {"baseline": BASELINE, "avx2": SAFE, "avx512": SAFE | AVX512, "native": SAFE | INSTRUCTIONS.keys()}[level]
-    enabled = claimed & bound
+    if architecture != X86:
+        return Features(name, frozenset(claimed), frozenset(claims) - claimed, architecture)
+    enabled = BASELINE | claimed & (SAFE | INSTRUCTIONS.keys())
     doubtful = sorted(enabled - SAFE)
     if doubtful:
         enabled = _closed(enabled & SAFE | set(prove(doubtful)) & set(doubtful))
-    # Below the CPU's own level its name would only bring scheduling that belongs to code never emitted.
-    model = "x86-64" if level == "baseline" else name
-    return Features(model, frozenset(enabled), frozenset(claims) - enabled)
+    return Features(name, frozenset(enabled), frozenset(claims) - enabled)
 
 
-def _closed(enabled: set[str]) -> set[str]:
+def _closed(enabled: frozenset[str]) -> frozenset[str]:
     """Without sets whose foundation is missing: AVX-512 extensions need avx512f, AMX types need tiles."""
     if "avx512f" not in enabled:
-        enabled = {each for each in enabled if not each.startswith("avx512")}
+        enabled = frozenset(each for each in enabled if not each.startswith("avx512"))
     if "amx-tile" not in enabled:
-        enabled = {each for each in enabled if not each.startswith("amx")}
+        enabled = frozenset(each for each in enabled if not each.startswith("amx"))
     return enabled
 
 
@@ -178,12 +240,10 @@ def proven(names: list[str], store: ObjectCache) -> list[str]:
 
 @cache
 def host_features() -> Features:
-    """The CPU of this process, as far as `BURN_CPU_FEATURES` lets it be used."""
-    llvm = require_llvm()
-    level = os.environ.get("BURN_CPU_FEATURES") or "native"
-    x86 = platform.machine() in _X86
+    """The CPU of this process."""
+    llvm, architecture = require_llvm(), machine()
     try:
         name, claims = str(llvm.get_host_cpu_name()), dict(llvm.get_host_cpu_features())
     except RuntimeError:  # LLVM cannot tell on some systems
-        name, claims = ("x86-64" if x86 else "generic"), {}
-    return select(name, claims, level, lambda names: proven(names, default_cache()), x86)
+        name, claims = ("x86-64" if architecture == X86 else "generic"), {}
+    return select(name, claims, lambda names: proven(names, default_cache()), architecture)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.cpu import tuning
 from burn.backend.cpu.arena import plan_arena
 from burn.backend.cpu.bound import HostCall, bytes_of
+from burn.backend.cpu.compiler import object_of
+from burn.backend.cpu.features import lowering_for
 from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.find import fuse_attention
@@ -75,6 +77,7 @@ class Plan:
         self, source: Program, free: tuple[bool, ...], device: Cpu, fixed: Mapping[tuning.Question, str] | None = None
     ) -> None:
         self.source, self.device, self.free = source, device, free
+        self.features = device.settings.target
         self._fixed = fixed or {}
         self._build_lock = threading.Lock()
         self._build()
@@ -83,7 +86,9 @@ class Plan:
         """Lower the program for the number of threads and the answers of this moment."""
         self.threads, self.generation = pool().threads, tuning.answers().generation
         self.explanation = Explanation()
-        with tuning.asking(self.device.settings.accuracy, self._fixed) as self.asked:
+        settings = self.device.settings
+        asking = tuning.asking(settings.accuracy, settings.features, self._fixed)
+        with lowering_for(self.features), asking as self.asked:
             self.program = run_passes(self.source, PASSES, self.explanation)
             self._lower_all()
 
@@ -239,6 +244,11 @@ class Plan:
         offsets, total = plan_arena(lifetimes) if lifetimes else ([], 0)
         self.offsets = dict(zip(self.inner, offsets, strict=True))
         self.arena_bytes = total + 64
+
+    def objects(self) -> dict[str, Any]:
+        """The machine code of its kernels as object files, by label: also for processors that are not here."""
+        loops = [loop for work in self.works if isinstance(work, Loop) for loop in work.loops() if loop.extent]
+        return {f"{number} {loop.label}": object_of(loop.kernel, self.features) for number, loop in enumerate(loops)}
 
     # Running
 

@@ -217,10 +217,14 @@ def describe() -> dict[str, str]:
     """What the engine runs on, for `burn env` and bug reports."""
     from burn.backend.cpu.cache import default_cache
     from burn.backend.cpu.features import host_features
+    from burn.backend.cpu.settings import settings
 
-    current, features = pool(), host_features()
+    current, host, told = pool(), host_features(), settings()
+    features = told.target
+    lacking = f", and {', '.join(features.lacking)} is not here" if features.lacking else ""
     facts = {
-        "cpu": f"{features.name}, {features.level}, {features.vector_bits}-bit vectors",
+        "cpu": f"{host.name}, {host.level}, {host.vector_bits}-bit vectors",
+        "instruction sets": f"{told.features}: {features.level}, {features.vector_bits}-bit vectors{lacking}",
         "threads": f"{current.threads} ({current.kind})" + (", forked: serial" if current.forked else ""),
         "libgomp": "not found" if current.gomp is None else current.gomp.path,
         "kernel cache": str(default_cache().directory or "off"),

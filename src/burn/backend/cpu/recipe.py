@@ -12,17 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from burn.backend.cpu.features import lowering_for, target
 from burn.cube import Kernel
 from burn.cube.ir import Region
 
 
 class Recipe:
-    """A kernel to be: `parts` tell it from every other one that `write` of the same `name` may give."""
+    """A kernel to be: `parts` tell it from every other one that `write` of the same `name` may give.
 
-    __slots__ = ("_kernel", "_write", "key_parts")
+    It is written for the instruction sets of the lowering that made it, whenever that happens.
+    """
+
+    __slots__ = ("_features", "_kernel", "_write", "key_parts")
 
     def __init__(self, name: str, parts: tuple[Any, ...], write: Callable[[], Kernel]) -> None:
         self.key_parts = f"{name} {parts!r}"
+        self._features = target()
         self._write: Callable[[], Kernel] | None = write
         self._kernel: Kernel | None = None
 
@@ -30,7 +35,8 @@ class Recipe:
         """The kernel, written on first use."""
         if self._kernel is None:
             assert self._write is not None
-            self._kernel, self._write = self._write(), None
+            with lowering_for(self._features):
+                self._kernel, self._write = self._write(), None
         return self._kernel
 
     @property

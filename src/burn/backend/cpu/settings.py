@@ -1,6 +1,7 @@
-"""What a `Cpu` device lets its plans do for speed: how exact results are, and how much memory weights may take.
+"""What a `Cpu` device lets its plans do: how exact results are, which instructions run, the memory weights may take.
 
     exact = Cpu(accuracy="exact")
+    older = Cpu(features="avx2")
     small = Cpu(mapped_weights=16 << 20)
 
 Settings belong to the device, so a plan made under one setting never runs for another.
@@ -12,13 +13,14 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from burn.errors import ArgumentError
+from burn.backend.cpu.features import NATIVE, SETS, Features, named, runnable
+from burn.errors import ArgumentError, DeviceError
 
 FAST, EXACT = "fast", "exact"
 ACCURACIES = (FAST, EXACT)
 
-VARIABLE = "BURN_ACCURACY"
-"""The accuracy of devices that are not told one."""
+VARIABLE, FEATURES = "BURN_ACCURACY", "BURN_FEATURES"
+"""The accuracy, and the instruction sets, of devices that are not told any."""
 
 SANITIZE = "BURN_SANITIZE"
 """Whether devices that are not told run checked kernels: `1`, or `0` as if it were not there."""
@@ -32,12 +34,28 @@ class Settings:
     """`fast` may cost up to 1e-5 of the largest result in a convolution; `exact` is as good as the plain computation.
 
     `mapped_weights` are bytes; convolutions whose weights find no room run on kernels that need none.
-    `sanitize` runs checked kernels (see `burn.backend.cpu.sanitizer`).
+    `sanitize` runs checked kernels (see `burn.backend.cpu.sanitizer`). `features` are the instruction sets that kernels
+    are made of, by a name of `burn.backend.cpu.features.SETS`.
     """
 
     accuracy: str = FAST
     mapped_weights: int = MOST_MAPPED
     sanitize: bool = False
+    features: str = NATIVE
+
+    @property
+    def target(self) -> Features:
+        """What kernels are compiled for."""
+        return named(self.features)
+
+    def refuse_elsewhere(self) -> None:
+        """Raise where this processor cannot run the kernels of this device."""
+        lacking = self.target.lacking
+        if lacking:
+            raise DeviceError(
+                f"Cpu(features={self.features!r}): this processor has no {', '.join(lacking)}, so kernels can be "
+                f"compiled for it here but not run; write features={' or '.join(map(repr, runnable()))}"
+            )
 
     def arguments(self) -> list[str]:
         """What differs from the usual, as one would write it."""
@@ -48,17 +66,16 @@ class Settings:
             given.append(f"mapped_weights={self.mapped_weights}")
         if self.sanitize:
             given.append("sanitize=True")
+        if self.features != NATIVE:
+            given.append(f"features={self.features!r}")
         return given
 
 
-def settings(accuracy: Any = None, mapped_weights: Any = None, sanitize: Any = None) -> Settings:
+def settings(accuracy: Any = None, mapped_weights: Any = None, sanitize: Any = None, features: Any = None) -> Settings:
     """Settings from what a user wrote; the environment and the usual values stand in for what is None."""
-    faults = []
-    chosen = os.environ.get(VARIABLE) or FAST if accuracy is None else accuracy
-    if chosen not in ACCURACIES:
-        write = f"{VARIABLE}={EXACT}" if accuracy is None else f"Cpu(accuracy={EXACT!r})"
-        where = VARIABLE if accuracy is None else "accuracy"
-        faults.append(f"{where} is {chosen!r}; write {write} or leave it out for {FAST!r}")
+    faults: list[str] = []
+    chosen = _chosen("accuracy", accuracy, VARIABLE, ACCURACIES, FAST, faults)
+    sets = _chosen("features", features, FEATURES, SETS, NATIVE, faults)
     most = MOST_MAPPED if mapped_weights is None else mapped_weights
     if not isinstance(most, int) or isinstance(most, bool) or most < 0:
         faults.append(f"mapped_weights is {most!r}; write bytes, at least 0, such as mapped_weights={MOST_MAPPED}")
@@ -68,8 +85,19 @@ def settings(accuracy: Any = None, mapped_weights: Any = None, sanitize: Any = N
         faults.append(f"{where} is {checked!r}; write {write} or leave it out")
     if faults:
         raise ArgumentError(f"Cpu: {'; '.join(faults)}")
-    return Settings(chosen, most, checked)
+    return Settings(chosen, most, checked, sets)
 
 
 def _switch(given: str) -> Any:
     return {"": False, "0": False, "1": True}.get(given, given)
+
+
+def _chosen(name: str, given: Any, variable: str, words: tuple[str, ...], usual: str, faults: list[str]) -> str:
+    """One of some words: what was written, else what the environment says, else the usual one."""
+    chosen: str = os.environ.get(variable) or usual if given is None else given
+    if chosen not in words:
+        others = [word if given is None else repr(word) for word in words if word != usual]
+        where, write = (variable, "{}={}") if given is None else (name, "Cpu({}={})")
+        write = write.format(where, "|".join(others))
+        faults.append(f"{where} is {chosen!r}; write {write} or leave it out for {usual!r}")
+    return chosen

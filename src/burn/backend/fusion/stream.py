@@ -17,7 +17,7 @@ from operator import call
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.fusion.handle import Lazy, Storage
-from burn.errors import BurnError
+from burn.errors import BurnError, DeviceError
 from burn.program.interpreter import run_guarded
 from burn.program.program import Constant, Node, Program, Scalar, Value
 from burn.scalar import Scalar as Number
@@ -246,9 +246,10 @@ class Stream:
     def _rescued(self, wanted: tuple[int, ...], error: Exception, overwritten: bool) -> list[Any]:
         """After a plan failed: every output that does not depend on the fault, and the error for the others.
 
-        A plan that writes over its inputs cannot be run again, so then every output gets the error.
+        A plan that writes over its inputs cannot be run again, so then every output gets the error. It does also where
+        the device cannot run plans at all.
         """
-        if overwritten or not isinstance(error, BurnError):
+        if overwritten or not isinstance(error, BurnError) or isinstance(error, DeviceError):
             return [error] * len(wanted)
         return run_guarded(self.program(wanted), self.device.below, self.inputs, self.numbers())
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from burn.backend.cpu.pool import pool
+from burn.backend.cpu.settings import settings
 from burn.backend.cpu.tuning.answers import answers
 from burn.backend.cpu.tuning.modes import OFF, mode
 from burn.backend.cpu.tuning.question import Question
@@ -18,6 +19,7 @@ class Asked:
     """The questions of one plan: for each, the default and what was answered. `fixed` answers come before others."""
 
     accuracy: str
+    features: str
     fixed: Mapping[Question, str]
     defaults: dict[Question, str] = field(default_factory=dict)
     answers: dict[Question, str] = field(default_factory=dict)
@@ -36,9 +38,9 @@ _NOTHING: Mapping[Question, str] = {}
 
 
 @contextlib.contextmanager
-def asking(accuracy: str, fixed: Mapping[Question, str] = _NOTHING) -> Iterator[Asked]:
+def asking(accuracy: str, features: str, fixed: Mapping[Question, str] = _NOTHING) -> Iterator[Asked]:
     """Note what is asked in this thread."""
-    before, _current.asked = _current.asked, Asked(accuracy, fixed)
+    before, _current.asked = _current.asked, Asked(accuracy, features, fixed)
     try:
         yield _current.asked
     finally:
@@ -48,15 +50,15 @@ def asking(accuracy: str, fixed: Mapping[Question, str] = _NOTHING) -> Iterator[
 def pick(family: str, numbers: Sequence[int | str], candidates: Sequence[str], default: str) -> str:
     """The candidate that does a step: what was measured, else the default.
 
-    `numbers` are whatever tells apart cases with different winners; the number of threads and the accuracy of the
-    device are known. Every candidate must be right for them.
+    `numbers` are whatever tells apart cases with different winners; the number of threads, the accuracy and
+    the instruction sets of the device are known. Every candidate must be right for them.
     """
     assert default in candidates, f"{family}: the default {default} is no candidate"
     if len(candidates) == 1:
         return default
     asked = _current.asked
-    accuracy = "fast" if asked is None else asked.accuracy
-    question = Question(family, tuple(numbers), pool().threads, accuracy, tuple(candidates))
+    told = settings() if asked is None else asked
+    question = Question(family, tuple(numbers), pool().threads, told.accuracy, told.features, tuple(candidates))
     if asked is None:
         return _answer(question, default, _NOTHING)
     asked.defaults[question] = default

@@ -16,9 +16,11 @@ class Question:
     numbers: tuple[int | str, ...]
     threads: int
     accuracy: str
+    features: str
     candidates: tuple[str, ...]
 
     def title(self) -> str:
         """It in one line: the key under which its answer is kept."""
         numbers = " ".join(map(str, self.numbers))
-        return f"{self.family} {numbers}; {self.threads} threads, {self.accuracy}; {', '.join(self.candidates)}"
+        how = f"{self.threads} threads, {self.accuracy}, {self.features}"
+        return f"{self.family} {numbers}; {how}; {', '.join(self.candidates)}"

@@ -41,7 +41,9 @@ def emit_llvm(
 
 @functools.cache
 def _machine(cpu: Cpu) -> Any:
-    target = binding().Target.from_default_triple()
+    llvm = binding()
+    foreign = cpu.is_arm != host_cpu().is_arm
+    target = llvm.Target.from_triple(cpu.triple) if foreign else llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=3, reloc="pic", codemodel="default")
 
 

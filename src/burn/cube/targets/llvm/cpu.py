@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from burn.cube.lowering import Abilities
 from burn.errors import MissingOperation
 
-_V2 = frozenset(("sse4.1", "sse4.2", "ssse3"))
-_V3 = _V2 | {"avx", "avx2", "fma", "f16c"}
-_V4 = _V3 | {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}
-LEVELS = {"x86-64": frozenset[str](), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+BASELINE = frozenset("64bit cmov cx8 fxsr mmx sse sse2".split())
+SSE4 = BASELINE | frozenset("crc32 cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3".split())
+AVX2 = SSE4 | frozenset("avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave".split())
+AVX512 = AVX2 | frozenset("avx512f avx512bw avx512cd avx512dq avx512vl".split())
+LEVELS = {"x86-64": BASELINE, "x86-64-v2": SSE4, "x86-64-v3": AVX2, "x86-64-v4": AVX512}
 """The features that a name implies, for names that imply any we use."""
 
 OLDEST = 20
@@ -31,6 +32,11 @@ class Cpu(NamedTuple):
     @property
     def is_arm(self) -> bool:
         return self.has("neon")
+
+    @property
+    def triple(self) -> str:
+        """What LLVM calls machines of its architecture, for objects that are made elsewhere."""
+        return f"{'aarch64' if self.is_arm else 'x86_64'}-unknown-linux-gnu"
 
     @property
     def vector_bits(self) -> int:
@@ -71,8 +77,8 @@ def binding() -> Any:
     if llvm.llvm_version_info[0] < OLDEST:
         found = ".".join(str(each) for each in llvm.llvm_version_info)
         raise MissingOperation(f"llvm: llvmlite brings LLVM {found}, and kernels need {OLDEST} or later; upgrade it")
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+    llvm.initialize_all_targets()  # objects for other architectures are made here too
+    llvm.initialize_all_asmprinters()
     return llvm
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.features import host_features
+from burn.backend.cpu.features import target
 from burn.backend.cpu.pool import pool
 from burn.dtype import f32
 
@@ -62,7 +62,7 @@ def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:
 
     A tile that needs all keys at once has fewer queries instead.
     """
-    lanes = host_features().vector_bits // 32
+    lanes = target().vector_bits // 32
     if sizes.queries < lanes or not sizes.keys or not 0 < sizes.size <= MOST_SIZE or not 0 < sizes.width <= MOST_SIZE:
         return None
     if sizes.heads * (sizes.queries // lanes) < 2 and sizes.keys * sizes.size >= ALONE:
@@ -79,8 +79,8 @@ def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:
 
 def rows_of(vectors: int) -> int:
     """Rows of a block of products: as many as registers hold beside the vectors they meet."""
-    registers = 24 if host_features().vector_bits == 512 else 10
-    return max(1, min(16, registers // vectors))
+    held = 24 if target().registers == 32 else 10
+    return max(1, min(16, held // vectors))
 
 
 def _cost(sizes: Sizes, vectors: int, lanes: int) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
+from burn.backend.cpu.features import Features, target
 from burn.backend.cpu.lower.products.form import Batch, Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile, fits_registers, lanes_of
 from burn.backend.cpu.tuning import pick
@@ -98,14 +99,14 @@ def choose(form: Form, threads: int, second: str | None = None) -> Choice:
         y=Matrix(0, 0, form.y.down, form.y.across),
         batches=(Batch(form.count, 0, 0, 0),),
     )
-    offered = {str(choice): choice for choice in _ranked(sizes, threads, second)[:OFFERED]}
+    offered = {str(choice): choice for choice in _ranked(sizes, threads, second, target())[:OFFERED]}
     steps = ("across" if form.x.across == 1 else "down", "across" if form.y.across == 1 else "down")
     numbers = (form.count, form.rows, form.depth, form.columns, *steps, second or "as it lies")
     return offered[pick("tile", numbers, tuple(offered), next(iter(offered)))]
 
 
 @functools.lru_cache(maxsize=1024)
-def _ranked(form: Form, threads: int, second: str | None) -> list[Choice]:
+def _ranked(form: Form, threads: int, second: str | None, features: Features) -> list[Choice]:
     """The best choice of each tile, best first."""
     splits = splits_of(form)
     part = replace(form, depth=-(-form.depth // splits), batches=(Batch(form.count * splits, 0, 0, 0),))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from burn.backend.cpu.features import host_features
+from burn.backend.cpu.features import target
 from burn.cube import KernelBuilder
 from burn.cube.ir import Operand, Value
 from burn.dtype import DType, f32
@@ -37,18 +37,12 @@ class Tile:
 
 def lanes_of(dtype: DType = f32) -> int:
     """Numbers of a vector register, in the dtype in which products are summed."""
-    return max(host_features().vector_bits // dtype.bits, 2)
-
-
-def registers() -> int:
-    """Vector registers of this processor."""
-    features = host_features()
-    return 32 if features.vector_bits == 512 or not features.x86 else 16
+    return max(target().vector_bits // dtype.bits, 2)
 
 
 def fits_registers(tile: Tile) -> bool:
     """Whether the totals, one vector of each kind, and a number spread over a vector have registers."""
-    return tile.rows * tile.vectors + tile.vectors + 1 <= registers() - 1
+    return tile.rows * tile.vectors + tile.vectors + 1 <= target().registers - 1
 
 
 def write_tile(
@@ -64,7 +58,7 @@ def write_tile(
     `number(k, row)` is the same in all lanes; `vector(k, which)` differs from lane to lane. Each total is summed in the
     order of k, so it does not depend on the tile.
     """
-    fused = has_fused()
+    fused = target().fused
 
     def body(k: Value, *totals: Value) -> list[Value]:
         vectors = [vector(k, which) for which in range(tile.vectors)]
@@ -80,9 +74,3 @@ def write_tile(
     found: Value | Sequence[Value] = b.loop(depth, zeros, body)
     flat = [found] if isinstance(found, Value) else list(found)
     return [flat[start : start + tile.vectors] for start in range(0, len(flat), tile.vectors)]
-
-
-def has_fused() -> bool:
-    """Whether the processor multiplies and adds in one instruction."""
-    features = host_features()
-    return not features.x86 or "fma" in features.enabled

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from burn.backend.cpu.features import host_features
+from burn.backend.cpu.features import target
 from burn.backend.cpu.lower.winograd.maps import Scheme
 from burn.dtype import f32
 
@@ -61,7 +61,7 @@ class Blocking:
 
 def blocking(scheme: Scheme, read: int, made: int, total: int, threads: int) -> Blocking:
     """The fastest way to cut a convolution with `total` tiles."""
-    lanes = 16 if host_features().vector_bits == 512 else 8
+    lanes = 16 if target().vector_bits == 512 else 8
     vectors, rows = next((vectors, rows) for vectors, rows in REGISTERS[lanes] if made % (vectors * lanes) == 0)
     most = SCRATCH // (scheme.points * (read + PADDING + vectors * lanes) * f32.size)
     found = (
