@@ -1,0 +1,1 @@
+"""Random networks, compared with PyTorch in f64."""

@@ -1,0 +1,156 @@
+"""Processes that try seeds: one that crashes or hangs is a failure of its seed and of nothing else.
+
+A worker reads seeds from its input, one a line, and answers each with a line of JSON. It is renewed now and then, so
+that what thousands of networks leave behind does not add up.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tests.fuzz.results import ROOT, Result, code_version
+
+KINDS = {
+    "networks": "tests.fuzz.networks.seeds",
+    "programs": "tests.fuzz.programs.seeds",
+}
+RENEWED = 200
+"""Seeds a process tries before it is replaced."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How seeds are tried."""
+
+    kind: str
+    features: str = "best"
+    sanitize: bool = False
+    threads: int = 2
+    patience: float = 300.0
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a worker: our instruction set, and libraries held to one thread."""
+        found = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        found.setdefault("BURN_CACHE", "off")
+        if self.features != "best":
+            found["BURN_FEATURES"] = self.features
+        if self.sanitize:
+            found["BURN_SANITIZE"] = "1"
+        return found
+
+
+def serve(kind: str, threads: int) -> None:
+    """The life of a worker."""
+    import torch
+
+    import burn
+
+    torch.set_num_threads(1)
+    burn.set_num_threads(threads)
+    check = importlib.import_module(KINDS.get(kind, kind)).check
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what a tested library prints is no answer
+    for line in sys.stdin:
+        try:
+            failure = check(int(line)) or ""
+        except Exception:
+            failure = traceback.format_exc()
+        answers.write(json.dumps(failure) + "\n")
+
+
+class _Worker:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.process: subprocess.Popen[str] | None = None
+        self.tried = 0
+
+    def ask(self, seed: int) -> str:
+        """The failure of a seed, or nothing."""
+        if self.process is None or self.tried >= RENEWED:
+            self.close()
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fuzz", "worker", self.settings.kind, str(self.settings.threads)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=ROOT,
+                env=self.settings.environment(),
+            )  # fmt: skip
+            self.tried = 0
+        self.tried += 1
+        process = self.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        hung = threading.Event()
+
+        def give_up() -> None:
+            hung.set()
+            process.kill()
+
+        timer = threading.Timer(self.settings.patience, give_up)
+        timer.start()
+        try:
+            process.stdin.write(f"{seed}\n")
+            answer = process.stdout.readline()
+        except OSError:
+            answer = ""
+        finally:
+            timer.cancel()
+        if answer:
+            return str(json.loads(answer))
+        code = process.wait()
+        self.process = None
+        if hung.is_set():
+            return f"no answer within {self.settings.patience:.0f} s"
+        return f"the process ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
+
+    def close(self) -> None:
+        if self.process is not None:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+            self.process.wait()
+            self.process = None
+
+
+def try_seeds(settings: Settings, seeds: Iterable[int], jobs: int, tell: Callable[[Result], None]) -> None:
+    """Try seeds in `jobs` processes, and tell each result as it comes."""
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for seed in seeds:
+        waiting.put(seed)
+    lock = threading.Lock()
+    code = code_version()
+    stop = threading.Event()
+
+    def work() -> None:
+        worker = _Worker(settings)
+        try:
+            while not stop.is_set():
+                try:
+                    seed = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                begun = time.monotonic()
+                failure = worker.ask(seed)
+                seconds = round(time.monotonic() - begun, 4)
+                with lock:
+                    tell(Result(settings.kind, seed, settings.features, code, seconds, failure))
+        finally:
+            worker.close()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.5)
+    finally:
+        stop.set()
