@@ -45,6 +45,6 @@ def test_a_process_that_dies_or_hangs_fails_its_seed_alone(monkeypatch, tmp_path
     )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}", prepend=":")
     found: list[Result] = []
-    try_seeds(Settings("faulty", patience=20.0), range(5), 1, found.append)
+    try_seeds(Settings("faulty", patience=5.0), range(5), 1, found.append)
     answers = {each.seed: each.failure for each in found}
-    assert answers == {0: "", 1: "the process ended with SIGSEGV", 2: "no answer within 20 s", 3: "wrong", 4: ""}
+    assert answers == {0: "", 1: "the process ended with SIGSEGV", 2: "no answer within 5 s", 3: "wrong", 4: ""}

@@ -6,6 +6,7 @@ that what thousands of networks leave behind does not add up.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -61,6 +62,7 @@ def serve(kind: str, threads: int) -> None:
     check = importlib.import_module(KINDS.get(kind, kind)).check
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a tested library prints is no answer
+    answers.write("ready\n")
     for line in sys.stdin:
         try:
             failure = check(int(line)) or ""
@@ -77,18 +79,12 @@ class _Worker:
 
     def ask(self, seed: int) -> str:
         """The failure of a seed, or nothing."""
-        if self.process is None or self.tried >= RENEWED:
+        if self.tried >= RENEWED:
             self.close()
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz", "worker", self.settings.kind, str(self.settings.threads)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=ROOT,
-                env=self.settings.environment(),
-            )  # fmt: skip
-            self.tried = 0
-        self.tried += 1
-        process = self.process
+        process = self.process or self._started()
         assert process.stdin is not None
         assert process.stdout is not None
+        self.tried += 1
         hung = threading.Event()
 
         def give_up() -> None:
@@ -106,18 +102,32 @@ class _Worker:
             timer.cancel()
         if answer:
             return str(json.loads(answer))
-        code = process.wait()
-        self.process = None
+        code = self.close()
         if hung.is_set():
             return f"no answer within {self.settings.patience:.0f} s"
         return f"the process ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
 
-    def close(self) -> None:
-        if self.process is not None:
-            assert self.process.stdin is not None
-            self.process.stdin.close()
-            self.process.wait()
-            self.process = None
+    def _started(self) -> subprocess.Popen[str]:
+        """A process that has loaded what it needs, so that waiting for an answer is waiting for the seed alone."""
+        command = [sys.executable, "-m", "tests.fuzz", "worker", self.settings.kind, str(self.settings.threads)]
+        process = self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=ROOT,
+            env=self.settings.environment(),
+        )  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
+        self.tried = 0
+        return process
+
+    def close(self) -> int:
+        """End the process, and give its exit code."""
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+        return process.wait()
 
 
 def try_seeds(settings: Settings, seeds: Iterable[int], jobs: int, tell: Callable[[Result], None]) -> None:
