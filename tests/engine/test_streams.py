@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from burn.backend import Cpu, Fusion, NdArray
-from burn.backend.fusion.stream import MOST_ENTRIES, PlanCache
+from burn.backend.fusion.cuts import MOST_ENTRIES
+from burn.backend.fusion.stream import PlanCache
 from burn.errors import IndexingError
 from burn.tensor import Distribution, Tensor
 

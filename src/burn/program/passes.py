@@ -19,9 +19,9 @@ from burn.program.verifier import verify
 
 @dataclass
 class Explanation:
-    """What happened while a program was prepared: its text after each step, and why rules declined."""
+    """What happened while a program was prepared: what it was after each step, and why rules declined."""
 
-    steps: list[tuple[str, str]] = field(default_factory=list)
+    steps: list[tuple[str, Program]] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
 
     def decline(self, step: str, reason: str) -> None:
@@ -29,7 +29,7 @@ class Explanation:
         self.declined.append(f"{step}: {reason}")
 
     def __str__(self) -> str:
-        parts = [f"== {name} ==\n{text}" for name, text in self.steps]
+        parts = [f"== {name} ==\n{to_text(program)}" for name, program in self.steps]
         return "\n\n".join(parts + (["declined:\n  " + "\n  ".join(self.declined)] if self.declined else []))
 
 
@@ -40,12 +40,12 @@ def run_passes(program: Program, passes: Sequence[tuple[str, Pass]], explanation
     """Run named passes in order, checking the program after each."""
     notes = explanation or Explanation()
     loud = bool(os.environ.get("BURN_EXPLAIN"))
-    notes.steps.append(("recorded", to_text(program)))
+    notes.steps.append(("recorded", program))
     for name, step in passes:
         changed = step(program, notes)
         if changed is not program:
             verify(changed)
-            notes.steps.append((name, to_text(changed)))
+            notes.steps.append((name, changed))
             program = changed
     if loud:
         print(notes, file=sys.stderr)
@@ -53,12 +53,7 @@ def run_passes(program: Program, passes: Sequence[tuple[str, Pass]], explanation
 
 
 def rebuild(program: Program, nodes: Sequence[Node], replace: dict[int, int], outputs: Sequence[int]) -> Program:
-    """A program of some of the nodes, with values renumbered and `replace` applied to every read."""
-
-    def resolve(number: int) -> int:
-        while number in replace:
-            number = replace[number]
-        return number
+    """A program of some of the nodes, with values renumbered and `replace` applied to every read, once."""
 
     numbers = {number: number for number in range(program.inputs)}
     values = list(program.values[: program.inputs])
@@ -66,9 +61,9 @@ def rebuild(program: Program, nodes: Sequence[Node], replace: dict[int, int], ou
 
     def operand(each: Operand) -> Operand:
         if isinstance(each, int):
-            return numbers[resolve(each)]
+            return numbers[replace.get(each, each)]
         if isinstance(each, tuple):
-            return tuple(numbers[resolve(n)] for n in each)
+            return tuple(numbers[replace.get(n, n)] for n in each)
         return each
 
     for node in nodes:
@@ -79,7 +74,7 @@ def rebuild(program: Program, nodes: Sequence[Node], replace: dict[int, int], ou
             results.append(len(values))
             values.append(program.values[number])
         rebuilt.append(Node(node.op, operands, node.attributes, tuple(results)))
-    finished = tuple(numbers[resolve(n)] for n in outputs)
+    finished = tuple(numbers[replace.get(n, n)] for n in outputs)
     return Program(tuple(values), program.inputs, program.scalars, tuple(rebuilt), finished)
 
 
@@ -147,7 +142,7 @@ def drop_identities(program: Program, notes: Explanation) -> Program:
         if source is None:
             kept.append(node)
         else:
-            replace[node.results[0]] = source
+            replace[node.results[0]] = replace.get(source, source)
     if not replace:
         return program
     return rebuild(program, kept, replace, program.outputs)

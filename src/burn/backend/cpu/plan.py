@@ -36,7 +36,7 @@ from burn.backend.cpu.lower.units import Scheduler
 from burn.backend.cpu.lower.widening import widen_halves
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
-from burn.program.passes import Explanation, drop_identities, remove_dead, run_passes, share_equal
+from burn.program.passes import drop_identities, remove_dead, run_passes, share_equal
 from burn.program.program import Program, Value
 
 if TYPE_CHECKING:
@@ -85,11 +85,10 @@ class Plan:
     def _build(self) -> None:
         """Lower the program for the number of threads and the answers of this moment."""
         self.threads, self.generation = pool().threads, tuning.answers().generation
-        self.explanation = Explanation()
         settings = self.device.settings
         asking = tuning.asking(settings.accuracy, settings.features, self._fixed)
         with lowering_for(self.features), asking as self.asked:
-            self.program = run_passes(self.source, PASSES, self.explanation)
+            self.program = run_passes(self.source, PASSES)
             self._lower_all()
 
     def _lower_all(self) -> None:

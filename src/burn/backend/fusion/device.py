@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from burn.backend.decorator import Decorator
 from burn.backend.fusion.handle import Lazy, Storage
-from burn.backend.fusion.stream import FLOAT, MOST_ENTRIES, PlanCache, Stream, ref
+from burn.backend.fusion.stream import FLOAT, PlanCache, Stream, ref
 from burn.device import Device
 from burn.dtype import from_numpy
 from burn.errors import DeviceError
@@ -186,8 +186,8 @@ class Fusion(Decorator[I]):
                 stream.entries.append((op, (operand,), attributes))
                 results.append(ref(handle))
                 stream.descriptions.append((shape, dtype))
-                if number > MOST_ENTRIES:
-                    stream.flush()
+                if number >= stream.last:
+                    stream.cut()
             return handle
 
         def run_two(x: Any, y: Any, *attributes: Any) -> Any:
@@ -227,8 +227,8 @@ class Fusion(Decorator[I]):
                 stream.entries.append((op, (operand,), ()))
                 results.append(ref(handle))
                 stream.descriptions.append((shape, dtype))
-                if number > MOST_ENTRIES:
-                    stream.flush()
+                if number >= stream.last:
+                    stream.cut()
             return handle
 
         return run
@@ -264,8 +264,8 @@ class Fusion(Decorator[I]):
                 stream.entries.append((op, (first, second), ()))
                 results.append(ref(handle))
                 stream.descriptions.append((shape, dtype))
-                if number > MOST_ENTRIES:
-                    stream.flush()
+                if number >= stream.last:
+                    stream.cut()
             return handle
 
         return run

@@ -16,6 +16,7 @@ from itertools import compress
 from operator import call
 from typing import TYPE_CHECKING, Any
 
+from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts
 from burn.backend.fusion.handle import Lazy, Storage
 from burn.errors import BurnError, DeviceError
 from burn.program.interpreter import run_guarded
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 ref = weakref.ref
 
-MOST_ENTRIES = 20_000
-"""A safety: a stream that nobody reads from runs when it has grown this long."""
+MOST_CAPTURED = 20_000
+"""Results of a function under capture, which is one program or none."""
 
 MOST_PLANS = 512
 
@@ -120,9 +121,11 @@ class Stream:
         self.device = device
         self.lock = threading.RLock()
         self.on_flush: Callable[[], None] | None = None  # told before anything runs, while a function is captured
+        self.cuts = Cuts()
         self._reset()
 
     def _reset(self) -> None:
+        self.last = MOST_ENTRIES - 1  # the number of the result after which it is cut
         self.entries: list[tuple[Any, ...]] = []
         self.results: list[weakref.ref[Lazy]] = []
         self.descriptions: list[tuple[Shape, DType]] = []
@@ -180,8 +183,8 @@ class Stream:
         self.entries.append((op, operands, attributes))
         results.append(ref(handle))
         self.descriptions.append((shape, dtype))
-        if number > MOST_ENTRIES:
-            self.flush()
+        if number >= self.last:
+            self.cut()
         return handle
 
     def record_several(
@@ -195,12 +198,27 @@ class Stream:
             self.results.append(weakref.ref(handle))
             self.descriptions.append((handle.shape, dtype))
             handles.append(handle)
+        if len(self.results) > self.last:
+            self.cut()
         return tuple(handles)
 
     # Running
 
+    def cut(self) -> None:
+        """Run what was recorded, since it has become long; a function under capture stays whole."""
+        if self.on_flush is not None and self.last < MOST_CAPTURED:
+            self.last = MOST_CAPTURED
+            return
+        operations = [op for op, *_ in self.entries for _ in range(op.outputs)]
+        self._flush()
+        self.last = self.cuts.after(operations) - 1
+
     def flush(self) -> None:
         """Run everything that was recorded and that somebody still wants."""
+        self.cuts.forget()
+        self._flush()
+
+    def _flush(self) -> None:
         with self.lock:
             if not self.entries:
                 return

@@ -83,8 +83,8 @@ class _Parts:
                 found.add(number)
                 if number not in stop:
                     waiting += self.program.nodes[self.made[number]].reads()
-            elif number in self.schedule.row_values:  # the number of a row, repeated along it
-                waiting += [each for node in self.program.nodes if number in node.results for each in node.reads()]
+            elif number in self.schedule.row_views:  # the number of a row, repeated along it
+                waiting.append(self.schedule.row_views[number])
         return found
 
 

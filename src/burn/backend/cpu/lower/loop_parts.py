@@ -87,11 +87,10 @@ class LoopParts:
         self.nodes = [program.nodes[position] for position in unit.nodes]
         self.made = {number: node for node in self.nodes for number in node.results}
         self.views = {
-            node.results[0]: source
-            for node in program.nodes
-            if node.op.name == "expand" and node.results[0] in schedule.row_values
-            for source in node.reads()
-            if source in self.made
+            number: schedule.row_views[number]
+            for node in self.nodes
+            for number in node.reads()
+            if number in schedule.row_views and schedule.row_views[number] in self.made
         }
         self.draws = {
             node.results[0]: whole(node.results[0], unit.shape) for node in self.nodes if is_mask(program, node)
@@ -278,22 +277,33 @@ class LoopParts:
             self.b.store(self._buffer(("store", number)), index, known[number])
 
     def _value(self, number: int, bases: Any, steps: Any, j: Value | None, known: dict[int, Value]) -> Value:
-        """A value at lane `j` (or of the row): computed, loaded, or known already."""
-        number = self.views.get(number, number)
-        if number in self.rows:
-            return self.rows[number]
-        if number in known:
-            return known[number]
-        node = self.made.get(number)
-        if number in self.masks and j is not None:
-            value = self.masks[number].at(j)
-        elif number in self.held and j is not None:
-            value = self.b.load(self.kept[number], j)
-        elif node is not None:
-            value = self._apply(node, lambda n: self._value(n, bases, steps, j, known))
-        else:
-            value = self.b.load(self._buffer(("load", number)), self._index(("load", number), bases, steps, j))
-        known[number] = value
+        """A value at lane `j` (or of the row): computed, loaded, or known already, with everything it is made of."""
+
+        def found(number: int) -> Value | None:
+            number = self.views.get(number, number)
+            return self.rows[number] if number in self.rows else known.get(number)
+
+        waiting = [number]
+        while waiting:
+            current = self.views.get(waiting[-1], waiting[-1])
+            node = self.made.get(current)
+            if found(current) is not None:
+                waiting.pop()
+            elif current in self.masks and j is not None:
+                known[current] = self.masks[current].at(j)
+            elif current in self.held and j is not None:
+                known[current] = self.b.load(self.kept[current], j)
+            elif node is None:
+                index = self._index(("load", current), bases, steps, j)
+                known[current] = self.b.load(self._buffer(("load", current)), index)
+            else:
+                missing = [n for n in node.reads() if n not in self.schedule.constants and found(n) is None]
+                if missing:
+                    waiting += reversed(missing)
+                else:
+                    known[current] = self._apply(node, found)
+        value = found(number)
+        assert value is not None
         return value
 
     def _apply(self, node: Node, read: Any) -> Value:

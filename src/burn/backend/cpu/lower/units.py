@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 
 from burn.backend.cpu.lower.access import Access, viewed, whole
 from burn.backend.cpu.lower.masks import is_mask
+from burn.backend.fusion.cuts import period_of
 from burn.ops.op import Op
 from burn.program.program import Constant, Node, Program
 
 MOST_NODES = 256
-"""Nodes of one loop without reductions. Compiling takes longer than in proportion to them."""
+"""Nodes that one loop computes, counted in each of its passes. Compiling takes longer than in proportion to them."""
 
 VIEWS = frozenset(("reshape", "expand", "permute", "flip", "slice"))
 REDUCTIONS = frozenset(("sum_dims", "prod_dims", "max_dims", "min_dims", "any_dims", "all_dims"))
@@ -51,6 +52,7 @@ class Schedule:
     constants: dict[int, Constant]
     stored: set[int]
     row_values: set[int]
+    row_views: dict[int, int]
 
 
 def is_map(op: Op) -> bool:
@@ -101,7 +103,7 @@ class Scheduler:
             if kind in ("column", "call")
         ]
         units.sort(key=lambda unit: (unit.step, unit.nodes[0]))
-        return Schedule(units, self.accesses, self.constants, self.stored, self.row_values)
+        return Schedule(units, self.accesses, self.constants, self.stored, self.row_values, self.row_views)
 
     def _source_shape(self, node: Node) -> Shape:
         first = node.operands[0] if node.operands else None
@@ -285,21 +287,48 @@ class Scheduler:
         units = []
         for (step, shape), nodes in members.items():
             for part in self._parts(nodes, (step, shape)):
-                if any(self.kinds[p] == "row" for p in part):
-                    units.append(Unit("loop", step, shape, part, self.splits[step, shape]))
-                else:
-                    units += [Unit("loop", step, shape, piece) for piece in self._pieces(part)]
+                for piece in self._pieces(part):
+                    rows = any(self.kinds[position] == "row" for position in piece)
+                    units.append(Unit("loop", step, shape, piece, self.splits[step, shape] if rows else None))
         return units
 
     def _pieces(self, part: list[int]) -> list[list[int]]:
         """A loop of more nodes than compile in good time as several, one after the other."""
-        pieces = [part[begin : begin + MOST_NODES] for begin in range(0, len(part), MOST_NODES)]
+        has_rows = any(self.kinds[position] == "row" for position in part)
+        pieces = self._by_passes(part) if has_rows else self._by_count(part)
         made: set[int] = set()
         for piece in pieces[1:] and pieces:
             for position in piece:
-                node = self.program.nodes[position]
-                self._store_all([number for number in node.reads() if number in made])
+                reads = self.program.nodes[position].reads()
+                self._store_all([number for number in reads if self.row_views.get(number, number) in made])
             made.update(number for position in piece for number in self.program.nodes[position].results)
+        return pieces
+
+    def _by_count(self, part: list[int]) -> list[list[int]]:
+        """Pieces of a loop without reductions. What repeats itself is cut in the same places: kernels are equal."""
+        length = MOST_NODES
+        if len(part) > MOST_NODES:
+            period = period_of([self.program.nodes[position].op for position in part])
+            length = period * (MOST_NODES // period) if 0 < period <= MOST_NODES else MOST_NODES
+        return [part[begin : begin + length] for begin in range(0, len(part), length)]
+
+    def _by_passes(self, part: list[int]) -> list[list[int]]:
+        """Pieces of a loop with reductions, each of which is a pass that computes what it reads."""
+        pieces: list[list[int]] = [[]]
+        behind: dict[int, int] = {}  # what a piece makes → the nodes that a pass computes for it, at most
+        total = 0
+        for position in part:
+            node = self.program.nodes[position]
+            known = behind.keys() & set(node.reads())
+            needed = min(1 + sum(behind[number] for number in known), len(pieces[-1]) + 1)
+            cost = needed if node.op.name in REDUCTIONS else 1
+            if pieces[-1] and total + cost > MOST_NODES:
+                pieces.append([])
+                behind, total, needed, cost = {}, 0, 1, 1
+            pieces[-1].append(position)
+            total += cost
+            is_row = self.kinds[position] == "row"
+            behind.update((number, 0 if is_row else needed) for number in node.results)
         return pieces
 
     def _parts(self, nodes: list[int], key: LoopKey) -> list[list[int]]:
@@ -313,14 +342,10 @@ class Scheduler:
             return position
 
         maker = {number: position for position in nodes for number in program.nodes[position].results}
-        for node, kind in zip(program.nodes, self.kinds, strict=True):
-            source = node.operands[0] if kind == "row view" else None
-            if isinstance(source, int) and source in maker:
-                maker[node.results[0]] = maker[source]
         readers: dict[int, int] = {}
         for position in nodes:
             for number in program.nodes[position].reads():
-                other = maker.get(number)
+                other = maker.get(self.row_views.get(number, number))
                 if other is None:
                     if number in self.constants:
                         continue
