@@ -25,6 +25,7 @@ from tests.fuzz.results import ROOT, Result, code_version
 KINDS = {
     "networks": "tests.fuzz.networks.seeds",
     "programs": "tests.fuzz.programs.seeds",
+    "layers": "tests.fuzz.layers",
 }
 RENEWED = 200
 """Seeds a process tries before it is replaced."""
@@ -44,6 +45,7 @@ class Settings:
         """The environment of a worker: our instruction set, and libraries held to one thread."""
         found = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         found.setdefault("BURN_CACHE", "off")
+        found["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
         if self.features != "best":
             found["BURN_FEATURES"] = self.features
         if self.sanitize:

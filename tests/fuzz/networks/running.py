@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import burn
+import burn.nn.loss
 from burn import Cpu, Tensor, nn
 from burn.module import State
 from burn.nn import conv, pool

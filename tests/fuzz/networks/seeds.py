@@ -26,7 +26,11 @@ def alike(found: list[str], wanted: list[str]) -> bool:
 
 def check(seed: int) -> str | None:
     """A report if the network of the seed fails."""
-    network = draw(seed)
+    return report(draw(seed))
+
+
+def report(network: Network) -> str | None:
+    """What is wrong with a network, with the smallest one that has the same fault as code; None if nothing is."""
     found = faults(network)
     if not found:
         return None
