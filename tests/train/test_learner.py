@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from burn.grad_clipping import GradientClippingConfig
 from burn.lr_scheduler import CosineAnnealingLrSchedulerConfig
 from burn.optim import AdamConfig, GradientsAccumulator, LbfgsConfig, SgdConfig
 from burn.record import DefaultRecorder
+from burn.tensor import Tensor
 from burn.train import (
     AccuracyMetric,
     Aggregate,
@@ -38,6 +41,8 @@ from burn.train import (
     find_lr,
 )
 from tests.train.small import Batch, Network, Plain, assert_same, loaders, network, plain, values
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def builder(folder: Path) -> LearnerBuilder:
@@ -129,11 +134,12 @@ def test_metrics_of_the_store_are_the_means_of_the_log(tmp_path: Path) -> None:
     assert not (tmp_path / "train").exists()
 
 
-def test_gradients_are_summed_over_batches_and_a_rest_is_dropped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("accumulation", [3, 100])
+def test_gradients_are_summed_over_batches_and_a_rest_gets_a_step(accumulation: int, tmp_path: Path) -> None:
     device = Cpu()
     model = plain(device.autodiff())
     values(model)
-    learner = builder(tmp_path).grads_accumulation(3).num_epochs(2).build(model, SgdConfig().init(), 0.05)
+    learner = builder(tmp_path).grads_accumulation(accumulation).num_epochs(2).build(model, SgdConfig().init(), 0.05)
     trained = learner.fit(*loaders())
     optim, expected = SgdConfig().init(), model
     train = loaders()[0].to_device(device.autodiff())
@@ -141,7 +147,7 @@ def test_gradients_are_summed_over_batches_and_a_rest_is_dropped(tmp_path: Path)
         sums = GradientsAccumulator()
         for number, batch in enumerate(train, 1):
             sums.accumulate(expected, expected.train_step(batch).grads)
-            if number % 3 == 0:
+            if number % accumulation == 0 or number == 7:
                 expected = optim.step(0.05, expected, sums.grads())
     assert_same(trained, expected)
 
@@ -285,6 +291,69 @@ def test_an_error_in_a_step_names_its_place_and_leaves_things_in_order(tmp_path:
     assert "ZeroDivisionError: no luck" in (tmp_path / "experiment.log").read_text()
 
 
+@pytest.mark.parametrize("capture", [True, False])
+@pytest.mark.parametrize("device", [Cpu(), NdArray()], ids=repr)
+def test_an_error_names_the_iteration_whose_batch_failed(device: Any, capture: bool, tmp_path: Path) -> None:
+    class Looks(Plain):
+        def classify(self, batch: Batch) -> Any:
+            table = Tensor.ones([2, 1], batch.points.device)
+            rows = table.select(0, batch.classes)  # class 7 is not in the table
+            return super().classify(Batch(batch.points * rows, batch.classes.clamp(0, 1)))
+
+    def batch(number: int) -> Batch:
+        classes = np.full(4, 7 if number == 5 else number % 2)
+        return Batch(Tensor.ones([4, 2], device), Tensor.from_ints(classes, device))
+
+    learner = LearnerBuilder(tmp_path).renderer(NoRenderer()).compile(capture)
+    made = learner.build(Looks(**plain(device).__dict__), SgdConfig().init(), 0.1)
+    with pytest.raises(IndexError) as caught:
+        made.fit([batch(number) for number in range(1, 9)])
+    assert "in epoch 1 of 1, iteration 5 of the training" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("where", ["callback", "loader"])
+def test_errors_beside_the_step_name_their_iteration_too(where: str, tmp_path: Path) -> None:
+    class Breaks(Callback):
+        def on_batch_end(self, context: Any) -> None:
+            if where == "callback" and context.iteration == 3:
+                raise KeyError("three")
+
+    class Loader:
+        def __iter__(self) -> Any:
+            for number, batch in enumerate(loaders()[0].to_device(NdArray()), 1):
+                if where == "loader" and number == 3:
+                    raise KeyError("three")
+                yield batch
+
+    learner = builder(tmp_path).callbacks([Breaks()]).build(plain(NdArray()), SgdConfig().init(), 0.1)
+    with pytest.raises(KeyError) as caught:
+        learner.fit(Loader())
+    assert "iteration 3 of the training" in caught.value.__notes__[0]
+
+
+def test_a_closed_pipe_ends_the_display_and_not_the_training(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from burn import NdArray\n"
+        "from burn.optim import SgdConfig\n"
+        "from burn.train import LearnerBuilder, LossMetric\n"
+        "from tests.train.small import loaders, plain\n"
+        "made = LearnerBuilder(sys.argv[1]).metrics([LossMetric()]).num_epochs(40)\n"
+        "made.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())\n"
+        "print('all done')\n"
+        "open(sys.argv[1] + '/done', 'w').close()\n"
+    )
+    line = f"{sys.executable} {script} {tmp_path}/run 2> {tmp_path}/errors | head -1"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    found = subprocess.run(line, shell=True, capture_output=True, text=True, env=environment, check=True)
+    assert found.stdout.startswith("training: 40 epochs")
+    assert (tmp_path / "errors").read_text() == ""
+    assert (tmp_path / "run/done").exists()
+    assert (tmp_path / "run/valid/epoch-40").exists()
+    assert "is not shown any more, and goes on: BrokenPipeError" in (tmp_path / "run/experiment.log").read_text()
+
+
 def test_an_error_in_a_metric_reaches_the_caller(tmp_path: Path) -> None:
     class Odd(LossMetric):
         def update(self, item: Any, metadata: Any) -> Any:
@@ -382,7 +451,7 @@ def test_any_iterable_serves_as_a_loader_and_validation_may_be_left_out(tmp_path
     assert_same(one, builder(tmp_path).build(model, SgdConfig().init(), 0.1).fit(*loaders()))
     with pytest.raises(ArgumentError, match="only once"):
         builder(tmp_path).build(model, SgdConfig().init(), 0.1).fit(iter(batches))
-    with pytest.raises(ArgumentError, match="gave no batch"):
+    with pytest.raises(ArgumentError, match="has no batch"):
         builder(tmp_path).build(model, SgdConfig().init(), 0.1).fit([])
 
 

@@ -10,28 +10,34 @@ constant one.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from burn.config import Config
 from burn.errors import ArgumentError, raise_faults
+from burn.record.attributes import attributes, load_attributes
 from burn.record.errors import RecordError
 from burn.record.items import Item
 from burn.record.record import Record
 
 
 class LrScheduler:
-    """Gives learning rates. A subclass writes `step`, and `item`/`load_item` if it remembers something."""
+    """Gives learning rates. A subclass writes `step`; what it remembers in attributes goes into its record.
+
+    `item` and `load_item` are for those who want another record, or remember what a record cannot hold.
+    """
 
     def step(self) -> float:
         """The learning rate of the next iteration."""
         raise NotImplementedError
 
     def item(self) -> Item:
-        """What it remembers, as a record holds it: a number, or nothing."""
-        return None
+        """What it remembers, as a record holds it: a number, nothing, or its attributes as text."""
+        return attributes_item(self)
 
     def load_item(self, item: Any) -> None:
         """Go on from where `item` was taken."""
+        load_attributes_item(self, item)
 
     def to_record(self) -> Record:
         """What it remembers, as a record."""
@@ -39,10 +45,56 @@ class LrScheduler:
 
     def load_record(self, record: Record) -> LrScheduler:
         """Go on from where the record was made; gives the scheduler itself."""
-        if not isinstance(record, Record):
-            raise ArgumentError(f"load_record: needs a Record, got {type(record).__name__}")
-        self.load_item(record.item_for(self.item()))
+        load_scheduler(self, record)
         return self
+
+
+def scheduler_record(scheduler: Any) -> Record:
+    """What a scheduler remembers, as a record; one that has only `step` is kept by its attributes."""
+    made: Record = scheduler.to_record() if hasattr(scheduler, "to_record") else Record(item_of(scheduler))
+    return made
+
+
+def load_scheduler(scheduler: Any, record: Record) -> None:
+    """Go on from where the record was made."""
+    if not isinstance(record, Record):
+        raise ArgumentError(f"load_record: needs a Record, got {type(record).__name__}")
+    load_item_of(scheduler, record.item_for(item_of(scheduler)))
+
+
+def item_of(scheduler: Any) -> Item:
+    """What a scheduler remembers, as a record holds it."""
+    made: Item = scheduler.item() if hasattr(scheduler, "item") else attributes_item(scheduler)
+    return made
+
+
+def load_item_of(scheduler: Any, item: Any) -> None:
+    """Go on from where `item` was taken."""
+    if hasattr(scheduler, "load_item"):
+        scheduler.load_item(item)
+    else:
+        load_attributes_item(scheduler, item)
+
+
+def attributes_item(scheduler: Any) -> str:
+    """The attributes of a scheduler as text: one kind of item, whatever they are, so that every recorder has it."""
+    try:
+        return json.dumps(attributes(scheduler))
+    except ArgumentError as error:
+        raise ArgumentError(
+            f"{error}; write `def item(self)`, which gives all it remembers in numbers, and `def load_item(self, item)`"
+        ) from None
+
+
+def load_attributes_item(scheduler: Any, item: Any) -> None:
+    """The inverse. A record that an older version made of such a scheduler holds nothing."""
+    if not isinstance(item, str):
+        name = type(scheduler).__name__
+        raise RecordError(
+            f"load_record: {name} is kept by its attributes, and the record has {item!r}; it was made by another "
+            f"scheduler, or before {name} was: load what it needs by hand, with load_item(self, item)"
+        )
+    load_attributes(scheduler, json.loads(item))
 
 
 class LrSchedulerConfig(Config):
@@ -64,6 +116,12 @@ class ConstantLr(LrScheduler):
 
     def step(self) -> float:
         return self.lr
+
+    def item(self) -> Item:
+        return None
+
+    def load_item(self, item: Any) -> None:
+        """Nothing is remembered."""
 
     def __repr__(self) -> str:
         return f"ConstantLr({self.lr})"

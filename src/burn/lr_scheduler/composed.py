@@ -12,7 +12,15 @@ import math
 from typing import Any, Self
 
 from burn.config import field
-from burn.lr_scheduler.base import LrScheduler, LrSchedulerConfig, as_scheduler, count_fault, loaded_count
+from burn.lr_scheduler.base import (
+    LrScheduler,
+    LrSchedulerConfig,
+    as_scheduler,
+    count_fault,
+    item_of,
+    load_item_of,
+    loaded_count,
+)
 from burn.record.errors import RecordError
 from burn.record.items import Item
 
@@ -55,7 +63,7 @@ class ComposedLrScheduler(LrScheduler):
         return float(sum(rate / count for rate in rates))
 
     def item(self) -> Item:
-        return [each.item() for each in self.schedulers]
+        return [item_of(each) for each in self.schedulers]
 
     def load_item(self, item: Any) -> None:
         load_items(self, self.schedulers, item)
@@ -91,7 +99,7 @@ class SequentialLrScheduler(LrScheduler):
         return self.schedulers[index].step()
 
     def item(self) -> Item:
-        return {"step": self.calls, "schedulers": [each.item() for each in self.schedulers]}
+        return {"step": self.calls, "schedulers": [item_of(each) for each in self.schedulers]}
 
     def load_item(self, item: Any) -> None:
         if not isinstance(item, dict) or set(item) != {"step", "schedulers"}:
@@ -134,7 +142,7 @@ class WarmupLrScheduler(LrScheduler):
         return self.target * (self.initial_factor + (1.0 - self.initial_factor) * way)
 
     def item(self) -> Item:
-        return {"step": self.calls, "schedulers": [self.scheduler.item()]}
+        return {"step": self.calls, "schedulers": [item_of(self.scheduler)]}
 
     def load_item(self, item: Any) -> None:
         if not isinstance(item, dict) or set(item) != {"step", "schedulers"}:
@@ -151,4 +159,4 @@ def load_items(owner: LrScheduler, schedulers: list[LrScheduler], items: Any) ->
             f"load_record: {type(owner).__name__} has {len(schedulers)} schedulers, the record has {found}"
         )
     for scheduler, item in zip(schedulers, items, strict=True):
-        scheduler.load_item(item)
+        load_item_of(scheduler, item)

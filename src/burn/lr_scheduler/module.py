@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.errors import ArgumentError
-from burn.lr_scheduler.base import LrScheduler, LrSchedulerConfig, as_scheduler
+from burn.lr_scheduler.base import LrScheduler, LrSchedulerConfig, as_scheduler, item_of
 from burn.lr_scheduler.composed import load_items
 from burn.module.groups import ParamGroup
 from burn.record.items import Item
@@ -38,7 +38,7 @@ class ModuleLrScheduler:
 
     def item(self) -> Item:
         """What the schedulers remember."""
-        return [scheduler.item() for _, scheduler in self.groups]
+        return [item_of(scheduler) for _, scheduler in self.groups]
 
     def load_item(self, item: Any) -> None:
         """Go on from where `item` was taken."""

@@ -128,7 +128,7 @@ class Optimizer:
     def to_device(self, device: Device) -> Optimizer:
         """This optimizer with its states on another device; a step would move them too."""
         made = self._with(self.members)
-        made.slots = _all_placed(self.slots, device)
+        made.slots = _all_placed(self.slots, device, {})
         return made
 
     # Records
@@ -138,13 +138,16 @@ class Optimizer:
         kept = {str(id): slot for id, slot in self.slots.items() if slot.state is not None}
         return Record(Map({id: recording.written(self._simple_of(slot), slot) for id, slot in kept.items()}))
 
-    def load_record(self, record: Record, device: Device | None = None) -> Optimizer:
+    def load_record(self, record: Record, device: Device | None = None, module: Any = None) -> Optimizer:
         """Go on with the states of a record; gives the optimizer itself.
 
-        The states go to `device`, or with the first step where their parameters are.
+        The states go to `device`, to that of the record if it has one, or with the first step where their parameters
+        are. With a module they get the dtypes of its parameters, as a step would give them.
         """
         slots = recording.read([member.simple for member in self.members], record)
-        self.slots = slots if device is None else _all_placed(slots, device)
+        device = device or record.device
+        dtypes = {} if module is None else {str(each.id): each.dtype for each in module.parameters()}
+        self.slots = slots if device is None else _all_placed(slots, device, dtypes)
         return self
 
     def _simple_of(self, slot: Slot) -> SimpleOptimizer:
@@ -220,7 +223,7 @@ def _clipping(given: Any) -> GradientClipping | None:
     )
 
 
-def _all_placed(slots: dict[str, Slot], device: Device) -> dict[str, Slot]:
+def _all_placed(slots: dict[str, Slot], device: Device, dtypes: Mapping[str, Any]) -> dict[str, Slot]:
     while device.is_autodiff:
         device = device.inner()
-    return {name: Slot(time, moved(state, device)) for name, (time, state) in slots.items()}
+    return {name: Slot(time, moved(state, device, dtypes.get(str(name)))) for name, (time, state) in slots.items()}

@@ -120,7 +120,7 @@ class LearnerBuilder:
         return self
 
     def grads_accumulation(self, accumulation: int) -> Self:
-        """Sum the gradients of this many batches before each step; what is left over at an epoch's end is dropped."""
+        """Sum the gradients of this many batches before each step; what is left at an epoch's end gets a step too."""
         self._settings.accumulation = accumulation
         return self
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from burn.errors import ArgumentError
+from burn.record.attributes import attributes, load_attributes
 from burn.train.store import Aggregate, Direction, EventStore, Split
 
 
@@ -46,6 +47,14 @@ class EarlyStoppingStrategy(ABC):
         """The metric that it follows, so that a name nobody registered is found before the training."""
         return None
 
+    def state(self) -> Any:
+        """What a checkpoint keeps of it: its attributes, unless a subclass writes another way."""
+        return attributes(self)
+
+    def load_state(self, state: Any) -> None:
+        """Go on from where `state` was taken."""
+        load_attributes(self, state)
+
 
 class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
     """Follows one metric. Only strict improvements count; in the first `warmup_epochs` it never stops."""
@@ -72,6 +81,10 @@ class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
     def metric_name(self) -> tuple[str, Split]:
         """The metric that it follows."""
         return self.metric, self.split
+
+    def state(self) -> Any:
+        """Nothing: all it needs is in the store."""
+        return None
 
     def should_stop(self, epoch: int, store: EventStore) -> str | None:
         """The reason to stop: the best epoch is too long ago. Without a value it does not stop."""

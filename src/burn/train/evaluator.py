@@ -91,11 +91,12 @@ class Evaluator:
 
     def eval(self, name: str, loader: Any) -> dict[str, float]:
         """Evaluate on the batches of a loader; gives the numeric metrics, and logs them in `<dir>/test/<name>`."""
+        from burn.train.renderer.guarded import Guarded
         from burn.train.renderer.silent import NoRenderer
 
         device = self.model.devices()[0]
         feed = make_feed(loader, [device])
-        renderer = self.renderer or NoRenderer()
+        renderer = Guarded(self.renderer or NoRenderer())
         store = EventStore()
         folder = self.directory / Split.Test.value / log_name(name).removesuffix(".log")
         loggers: dict[Split, list[MetricLogger]] = {Split.Test: [FileMetricLogger(folder)]}

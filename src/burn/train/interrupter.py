@@ -14,11 +14,13 @@ from threading import Event
 class Interrupter:
     """Asks for a stop, and tells whether one was asked for."""
 
-    __slots__ = ("_asked", "_reason")
+    __slots__ = ("_asked", "_reason", "served")
 
     def __init__(self) -> None:
         self._asked = Event()
         self._reason = ""
+        self.served = False
+        """Whether a training has ended because of the request."""
 
     def stop(self, reason: str = "") -> None:
         """Ask the training to end after the batch that runs now. The first reason is kept."""
@@ -39,6 +41,12 @@ class Interrupter:
         """Forget the request: the next training runs."""
         self._asked.clear()
         self._reason = ""
+        self.served = False
+
+    def begin(self) -> None:
+        """A training begins: a request that an earlier one has served is over."""
+        if self.served:
+            self.reset()
 
     def __repr__(self) -> str:
         return f"Interrupter(stopped={self.should_stop()}, reason={self._reason!r})"

@@ -8,6 +8,7 @@ from typing import Any
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.grad_clipping import GradientClippingConfig
+from burn.lr_scheduler.base import load_scheduler
 from burn.record import HalfPrecisionSettings
 from burn.train.checkpoint import (
     Checkpointer,
@@ -17,10 +18,11 @@ from burn.train.checkpoint import (
     default_strategy,
 )
 from burn.train.interrupter import Interrupter
+from burn.train.position import Position
 from burn.train.settings import LearnerSettings
 from burn.train.store import EventStore, Split
 from burn.train.strategy import MixedPrecision, MultiDevice, SingleDevice, TrainingStrategy, WeightAverage
-from burn.train.training import Position, Training
+from burn.train.training import Training
 
 
 class Learner:
@@ -123,8 +125,8 @@ class Learner:
                 raise CheckpointError(fault)
         device = self.model.devices()[0]
         self.model = self.model.load_record(checkpointer.load("model", epoch, device))
-        self.optim.load_record(checkpointer.load("optim", epoch, device))
-        self.scheduler.load_record(checkpointer.load("scheduler", epoch))
+        self.optim.load_record(checkpointer.load("optim", epoch, device), device, self.model)
+        load_scheduler(self.scheduler, checkpointer.load("scheduler", epoch))
         if self.settings.ema is not None:
             if checkpointer.has("ema", epoch):
                 self._average = self.model.load_record(checkpointer.load("ema", epoch, device))
@@ -138,12 +140,25 @@ class Learner:
             )
             self.position = Position(epoch)
             return
-        self.position = Position(epoch, state.get("iteration", 0), state.get("step", 0), state)
+        self.position = Position.of(epoch, state)
         self.store.load_state(state.get("metrics", {}))
         if self.checkpointing is not None:
-            self.checkpointing.replay(epoch if not self.position.iteration else epoch - 1, self.store)
-        cut = f", iteration {self.position.iteration}" if self.position.iteration else ""
-        self.notices.append(f"the training goes on after epoch {epoch}{cut}")
+            self.checkpointing.replay(self.position.last_whole, self.store)
+        where = f"after epoch {epoch}"
+        if self.position.iteration:
+            where = f"in epoch {epoch}, after iteration {self.position.iteration}"
+            saved = (state.get("inside") or {}).get("metrics", {})
+            new = [metric.name() for metric, _ in self.settings.metrics[Split.Train] if metric.name() not in saved]
+            if new:
+                self.notices.append(
+                    f"the checkpoint knows nothing of {', '.join(new)}: the values of epoch {epoch} count only its rest"
+                )
+        self.notices.append(f"the training goes on {where}")
+
+    def keep_average(self, strategy: TrainingStrategy) -> None:
+        """Remember the average of the weights: another `fit` goes on with it."""
+        if isinstance(strategy, WeightAverage):
+            self._average = strategy.final_model()
 
     # Training
 

@@ -46,6 +46,10 @@ class Feed(ABC):
         """How many items an epoch has; 0 if nobody knows."""
         return 0
 
+    def is_empty(self) -> bool:
+        """Whether it is known that there will be no batch."""
+        return False
+
     epoch: int | None = None
     """How many epochs the loader has begun, where it counts."""
 
@@ -97,6 +101,10 @@ class LoaderFeed(Feed):
     def items(self) -> int:
         """The items of all shares."""
         return sum(share.num_items() for share in self.shares)
+
+    def is_empty(self) -> bool:
+        """Whether there is no item."""
+        return not self.items()
 
     @property
     def epoch(self) -> int:  # type: ignore[override]
@@ -153,6 +161,13 @@ class AnyFeed(Feed):
             return int(count()) if callable(count) else len(self.loader)
         except TypeError:
             return 0
+
+    def is_empty(self) -> bool:
+        """Whether the loader says that it has no batch."""
+        try:
+            return len(self.loader) == 0
+        except TypeError:
+            return False
 
     @property
     def epoch(self) -> int | None:  # type: ignore[override]

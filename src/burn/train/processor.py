@@ -11,12 +11,13 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from burn.device import Device
-from burn.errors import BurnError
+from burn.errors import ArgumentError, BurnError
+from burn.record.attributes import plain, unplain
 from burn.tensor import Tensor
 from burn.train.logger import MetricLogger, RunLogger
 from burn.train.metric.adaptor import adapt, check_adaptors
@@ -56,11 +57,13 @@ class StartEvent:
     split: Split
     epoch: int
     append: bool = False
+    state: dict[str, Any] | None = None
+    device: Device | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EndEvent:
-    """An epoch of a split is over."""
+    """An epoch of a split is over, or was cut off."""
 
     split: Split
     epoch: int
@@ -102,6 +105,8 @@ class EventProcessor:
         self.metrics, self.store, self.loggers, self.run_loggers = metrics, store, loggers, run_loggers
         self.renderer, self.device = renderer, device
         self.error: BaseException | None = None
+        self.entries: dict[Split, dict[str, int]] = {split: {} for split in metrics}
+        """How many entries each metric has logged in the epoch that runs."""
         self._queue: queue.Queue[Any] = queue.Queue(MOST_LISTS)
         self._flushed = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="burn-events", daemon=True)
@@ -178,11 +183,30 @@ class EventProcessor:
         else:
             self.renderer.on_log(event.message)
 
+    def state(self, split: Split, notice: Callable[[str], None]) -> dict[str, Any]:
+        """What the metrics of a split know of the epoch that runs. Ask when nothing waits to be taken in."""
+        saved = {}
+        for metric, _ in self.metrics[split].metrics:
+            try:
+                saved[metric.name()] = plain(metric.epoch_state())
+            except ArgumentError as error:
+                notice(
+                    f"metric {metric.name()!r} is not kept: it counts only what comes when the epoch goes on: {error}; "
+                    "write epoch_state(self) and load_epoch_state(self, state, device)"
+                )
+        return {"entries": dict(self.entries[split]), "metrics": saved}
+
     def _start(self, event: StartEvent) -> None:
-        for metric, _ in self.metrics[event.split].metrics:
+        split, state = event.split, event.state
+        for metric, _ in self.metrics[split].metrics:
             metric.clear()
+            saved = None if state is None else state["metrics"].get(metric.name())
+            if saved is not None:
+                device = self.device or event.device
+                metric.load_epoch_state(unplain(saved, device), device)
+        self.entries[split] = {} if state is None else dict(state["entries"])
         if not event.append:
-            self.store.begin(event.split, event.epoch)
+            self.store.begin(split, event.epoch)
         for logger in self.loggers[event.split]:
             logger.start_epoch(event.epoch, event.append)
 
@@ -190,6 +214,7 @@ class EventProcessor:
         split, epoch = event.split, event.epoch
         registered, renderer, loggers = self.metrics[split], self.renderer, self.loggers[split]
         update = renderer.update_train if split is Split.Train else renderer.update_valid
+        entries = self.entries[split]
         metadata = MetricMetadata(event.progress, epoch, event.epoch_total, event.iteration, event.lr)
         values: dict[str, float] = {}
         for item in event.items:
@@ -208,6 +233,7 @@ class EventProcessor:
                         from error  # fmt: skip
                 for logger in loggers:
                     logger.log(entry)
+                entries[entry.name] = entries.get(entry.name, 0) + 1
                 if value is not None:
                     values[entry.name] = value
                     self.store.add(split, epoch, entry.name, value, _count(entry))
@@ -230,7 +256,7 @@ class EventProcessor:
                         values[name] = found
         for logger in self.loggers[event.split]:
             logger.end_epoch(event.epoch)
-        if values:
+        if values and event.whole:
             for run_logger in self.run_loggers:
                 run_logger.log_epoch(event.split, event.epoch, event.step, values)
         self._flush()
@@ -244,6 +270,9 @@ class EventProcessor:
         if mean is None or not math.isclose(mean, final, rel_tol=1e-9, abs_tol=1e-12):
             for logger in self.loggers[event.split]:
                 logger.log(MetricEntry(name, "", f"{float(final)!r},final"))
+            if event.whole:  # where it is not, a run that goes on has to take the line away
+                entries = self.entries[event.split]
+                entries[name] = entries.get(name, 0) + 1
 
 
 def moved(item: Any, device: Device) -> Any:
@@ -253,8 +282,10 @@ def moved(item: Any, device: Device) -> Any:
 
 
 def _count(entry: MetricEntry) -> float:
+    """How many things the value of an entry stands for; a batch of none counts for nothing."""
     text = entry.serialize
-    return NumericEntry.deserialize(text).count or 1.0 if "," in text else 1.0
+    count = NumericEntry.deserialize(text).count if "," in text else None
+    return 1.0 if count is None else float(count)
 
 
 def _failed(what: str, error: BaseException) -> MetricError:

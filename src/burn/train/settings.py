@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from burn.device import Device
+from burn.errors import ArgumentError
 from burn.grad_clipping import GradientClippingConfig
 from burn.grad_clipping.clipping import GradientClipping
+from burn.lr_scheduler.base import scheduler_record
 from burn.optim import Optimizer
 from burn.record import FileRecorder
 from burn.train.callback import Callback
@@ -89,9 +91,12 @@ class LearnerSettings:
                 hint = "; it computes the loss several times in a step: write a loop of your own for it"
             found.append(f"the optimizer is one with step(lr, model, grads), got {name}{hint}")
         if self.recorder is not None:
-            for what, value in (("optimizer", optim), ("scheduler", scheduler)):
-                if not hasattr(value, "to_record") or not hasattr(value, "load_record"):
-                    found.append(f"a checkpoint needs to_record and load_record of the {what} {type(value).__name__}")
+            if not hasattr(optim, "to_record") or not hasattr(optim, "load_record"):
+                found.append(f"a checkpoint needs to_record and load_record of the optimizer {type(optim).__name__}")
+            try:
+                scheduler_record(scheduler)
+            except ArgumentError as error:
+                found.append(f"scheduler {error}")
         return found
 
     def _faults_of_metrics(self) -> list[str]:
@@ -112,20 +117,24 @@ class LearnerSettings:
                         f"{name!r} is not numeric and cannot be plotted; register it with metric_{split.value}"
                     )
                 known[name] = known.get(name, False) or numeric
-        wanted: list[tuple[str, tuple[str, Split]]] = []
-        if self.checkpointing is not None:
-            wanted += [("checkpointing strategy", each) for each in self.checkpointing.metric_names()]
-        own = self.early_stopping.metric_name() if isinstance(self.early_stopping, EarlyStoppingStrategy) else None
-        if own is not None:
-            wanted.append(("early stopping", own))
-        for what, (name, split) in wanted:
-            if not names.get(split, {}).get(name):
+        for what, (name, split) in self.followed():
+            if split not in names:
+                found.append(f"{what}: follows {name!r} of {split.value}, and a training has train and valid")
+            elif not names[split].get(name):
                 there = ", ".join(repr(each) for each, numeric in names.get(split, {}).items() if numeric) or "none"
                 found.append(
                     f"{what}: no numeric metric {name!r} is registered for {split.value} (there: {there}); "
                     f"add metric_{split.value}_numeric(...)"
                 )
         return found
+
+    def followed(self) -> list[tuple[str, tuple[str, Split]]]:
+        """The metrics that strategies follow, with the strategy in words."""
+        found: list[tuple[str, tuple[str, Split]]] = []
+        if isinstance(self.checkpointing, CheckpointingStrategy):
+            found += [("checkpointing strategy", each) for each in self.checkpointing.metric_names()]
+        own = self.early_stopping.metric_name() if isinstance(self.early_stopping, EarlyStoppingStrategy) else None
+        return found if own is None else [*found, ("early stopping", own)]
 
     def _faults_of_numbers(self) -> list[str]:
         found = []

@@ -59,9 +59,10 @@ class EventStore:
         self._sums: dict[Split, dict[str, dict[int, _Sum]]] = {split: {} for split in Split}
 
     def begin(self, split: Split, epoch: int) -> None:
-        """Forget what is known of an epoch: it is run again."""
+        """Forget what is known of an epoch and of later ones: it is run again."""
         for epochs in self._sums[split].values():
-            epochs.pop(epoch, None)
+            for each in [each for each in epochs if each >= epoch]:
+                del epochs[each]
 
     def add(self, split: Split, epoch: int, name: str, value: float, count: float = 1.0) -> None:
         """Take one batch's value in, which stands for `count` items."""
@@ -69,8 +70,9 @@ class EventStore:
         found = epochs.get(epoch)
         if found is None:
             found = epochs[epoch] = _Sum()
-        found.total += value * count
-        found.weight += count
+        if count:
+            found.total += value * count
+            found.weight += count
 
     def finish(self, split: Split, epoch: int, name: str, value: float) -> None:
         """The value of a whole epoch, from a metric that knows it better than the mean of its batches."""
@@ -106,16 +108,26 @@ class EventStore:
 
     # Checkpoints
 
-    def state(self, until: int) -> dict[str, Any]:
-        """The values of all epochs up to `until`, as JSON has them."""
-        return {
-            split.value: {
-                name: {str(epoch): [s.total, s.weight, s.final] for epoch, s in epochs.items() if epoch <= until}
-                for name, epochs in names.items()
+    def state(self, until: int, inside: bool = False, trained: bool = False) -> dict[str, Any]:
+        """The values of all epochs up to `until`, as JSON has them.
+
+        `inside` of that epoch there is no validation, and where it was not `trained` to its end, no value of the whole.
+        """
+
+        def kept(split: Split, epochs: dict[int, _Sum]) -> dict[str, list[float | None]]:
+            last = until if not inside or split is Split.Train else until - 1
+            part = inside and not trained
+            return {
+                str(epoch): [s.total, s.weight, None if part and epoch == until else s.final]
+                for epoch, s in epochs.items()
+                if epoch <= last
             }
+
+        found = {
+            split.value: {name: saved for name, epochs in names.items() if (saved := kept(split, epochs))}
             for split, names in self._sums.items()
-            if names
         }
+        return {split: names for split, names in found.items() if names}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on with the values of `state`."""

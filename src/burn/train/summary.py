@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -19,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from burn.errors import ArgumentError, DataError
-from burn.train.logger.file import log_name
+from burn.train.logger.file import EPOCH, log_name
 from burn.train.metric.state import NumericEntry
 
 SPLITS = {"train": "Train", "valid": "Valid"}
-EPOCH = re.compile(r"^epoch-(\d+)$")
 SLACK_SECONDS = 1.0
 
 

@@ -11,21 +11,21 @@ are there.
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from burn.errors import ArgumentError
+from burn.errors import ArgumentError, raise_faults
+from burn.lr_scheduler.base import scheduler_record
+from burn.record.attributes import plain, unplain
 from burn.tensor import Tensor
 from burn.train.callback import TrainingContext, overriding
 from burn.train.checkpoint import Delete, Save
+from burn.train.generators import generator_states, restore_generators, seed_generators
 from burn.train.loading import Turn, make_feed
-from burn.train.logger import FileApplicationLogger, FileMetricLogger, MetricLogger
+from burn.train.logger import FileApplicationLogger, FileMetricLogger, MetricLogger, RunLogger
 from burn.train.logger.application import LOG
+from burn.train.position import Position
 from burn.train.processor import BatchEvent, EndEvent, EventProcessor, LogEvent, Registered, StartEvent
 from burn.train.profile import EpochProfile
 from burn.train.renderer.protocol import MetricsRenderer, TrainingPlan
@@ -42,21 +42,6 @@ MOST_EVENTS = 128
 MOST_BYTES = 1 << 24
 
 
-@dataclass(frozen=True)
-class Position:
-    """Where an earlier run ended: after an epoch, or with `iteration` inside of it."""
-
-    epoch: int = 0
-    iteration: int = 0
-    step: int = 0
-    state: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def first_epoch(self) -> int:
-        """The epoch to run next."""
-        return max(self.epoch, 1) if self.iteration else self.epoch + 1
-
-
 class Training:
     """The work of one `fit`."""
 
@@ -64,6 +49,7 @@ class Training:
         self.learner, self.settings, self.store = learner, learner.settings, learner.store
         settings, self.position = self.settings, learner.position
         self.interrupter = settings.interrupter
+        self.goes_on = settings.resume is not None or self.position.epoch > 0
         self.epochs = settings.num_epochs if settings.dev_batches is None else 1
         self.processor: EventProcessor | None = None
         self.strategy = learner._strategy(self.notice)
@@ -76,6 +62,10 @@ class Training:
         self.context = context = TrainingContext(settings.directory, self.interrupter, self.store)
         context.strategy, context.epoch_total, context.step = self.strategy, self.epochs, self.position.step
         self.iteration = 0
+        self.trained = False
+        self.generators: dict[str, Any] = {}
+        self.left_over = self.position.epoch if self.position.iteration else 0
+        self.stopped = False
         self.pending: list[Any] = []
         self.sent = 0.0
         self.most = 0
@@ -86,11 +76,10 @@ class Training:
         )}  # fmt: skip
 
     def _renderer(self) -> MetricsRenderer:
-        if self.settings.renderer is not None:
-            return self.settings.renderer
         from burn.train.renderer import default_renderer
+        from burn.train.renderer.guarded import Guarded
 
-        return default_renderer()
+        return Guarded(self.settings.renderer or default_renderer())
 
     def notice(self, message: str) -> None:
         """Say something to people: in the log, and where the training is shown."""
@@ -107,9 +96,15 @@ class Training:
         if application is not None:
             application.install()
         try:
-            if self.epochs < self.position.first_epoch:
-                LOG.info("all %d epochs were run before: there is nothing to do", self.epochs)
+            reason = self._nothing_to_do()
+            if reason is not None:
+                LOG.info(reason)
+                if settings.renderer is None:
+                    print(reason)
+                self._restore(self.position.state)
                 return self.strategy.final_model()
+            self._check()
+            self.interrupter.begin()
             checkpointer = learner.checkpointer
             if checkpointer is not None:
                 checkpointer.folder.sweep()
@@ -117,11 +112,13 @@ class Training:
                 checkpointer.on_saved = self._saved
             self.renderer.interrupter = self.interrupter
             self.renderer.on_train_start(self._plan())
+            loggers, run_loggers = self._loggers(), settings.run_loggers if settings.dev_batches is None else []
+            self._begin_loggers(loggers, run_loggers)
             self.processor = EventProcessor(
                 {split: Registered(list(metrics)) for split, metrics in settings.metrics.items()},
                 self.store,
-                self._loggers(),
-                settings.run_loggers if settings.dev_batches is None else [],
+                loggers,
+                run_loggers,
                 self.renderer,
                 settings.metrics_device,
             )
@@ -137,6 +134,7 @@ class Training:
         try:
             self._begin()
             self._epochs()
+            self._drop_left_over()
             self._call("on_train_end")
         except BaseException as error:
             failed = error
@@ -148,12 +146,63 @@ class Training:
             self._close(failed)
         return self.strategy.final_model()
 
+    def _nothing_to_do(self) -> str | None:
+        """Why the training is over before it begins; None if it is not."""
+        position, early_stopping = self.position, self.settings.early_stopping
+        if self.epochs < position.first_epoch:
+            return f"all {self.epochs} epochs were run before: there is nothing to do"
+        if early_stopping is not None and position.state.get("stopped"):
+            reason = early_stopping.should_stop(position.epoch, self.store)
+            if reason is not None:
+                return f"the training was ended before: {reason}"
+        return None
+
+    def _check(self) -> None:
+        """Find what would go wrong after hours: it is cheap to look before the first batch."""
+        settings, faults = self.settings, []
+        if self.train_feed.is_empty():
+            faults.append("the training loader has no batch")
+        for what, (name, split) in settings.followed():
+            if split is Split.Valid and (self.valid_feed is None or self.valid_feed.is_empty()):
+                there = (
+                    "there is no validation loader" if self.valid_feed is None else "the validation loader has no batch"
+                )
+                faults.append(
+                    f"{what} follows {name!r} of valid, and {there}; give fit a second loader, or follow train"
+                )
+        if self.learner.checkpointer is not None:
+            for callback in settings.callbacks:
+                try:
+                    plain(callback.state())
+                except ArgumentError as error:
+                    faults.append(f"the state of {type(callback).__name__} cannot be kept in a checkpoint: {error}")
+        raise_faults("fit", faults)
+
+    def _begin_loggers(self, loggers: Mapping[Split, list[MetricLogger]], run_loggers: Sequence[RunLogger]) -> None:
+        """What an earlier run logged after its checkpoint goes: it is logged again."""
+        position = self.position if self.goes_on else None
+        for split, group in loggers.items():
+            for each in group:
+                each.begin(split, position)
+        for run_logger in run_loggers:
+            run_logger.begin(position)
+
     def _explain(self, error: BaseException) -> None:
-        context = self.context
-        place = f"epoch {context.epoch} of {self.epochs}, iteration {self.iteration + 1} of the "
-        place += "training" if context.split is Split.Train else "validation"
+        context, log = self.context, self.settings.directory / "experiment.log"
+        if (
+            self.processor is not None and error is self.processor.error
+        ):  # it names the iteration, which is an earlier one
+            error.add_note(f"log: {log}")
+            LOG.error("the training failed", exc_info=error)
+            return
+        # Steps are computed late: what fails now may be the step of an earlier item, which then cannot be read.
+        waiting = [each for each in self.pending if isinstance(each, BatchEvent)]
+        late = next((each for each in waiting if not _can_be_read(each.items)), None)
+        split, iteration = (context.split, self.iteration) if late is None else (late.split, late.iteration)
+        place = f"epoch {context.epoch} of {self.epochs}, iteration {iteration} of the "
+        place += "training" if split is Split.Train else "validation"
         if context.epoch:
-            error.add_note(f"in {place}; log: {self.settings.directory / 'experiment.log'}")
+            error.add_note(f"in {place}; log: {log}")
         LOG.error("the training failed in %s", place, exc_info=error)
 
     def _close(self, failed: BaseException | None) -> None:
@@ -172,57 +221,66 @@ class Training:
             processor.close()
             self.renderer.on_train_end(self._summary() if failed is None else None)
         if failed is None:
-            position = self.position
-            learner.position = Position(self.context.epoch, self.cut, self.context.step, position.state)
+            learner.keep_average(self.strategy)
             if processor.error is not None:
                 raise processor.error
-
-    cut = 0
-    """The iteration at which the last epoch was cut off; 0 if it was whole."""
 
     def _begin(self) -> None:
         settings, position = self.settings, self.position
         for notice in self.learner.notices:
             self.notice(notice)
         self.learner.notices.clear()
+        if self.valid_feed is not None and self.valid_feed.is_empty():
+            self.notice("the validation loader has no batch: nothing is validated")
         LOG.info("training of %s: epochs %d to %d on %s", type(self.strategy.model).__name__, position.first_epoch,
                  self.epochs, ", ".join(map(repr, self.learner.devices)))  # fmt: skip
         if settings.deterministic and settings.seed is not None and not position.state:
-            random.seed(settings.seed)
-            np.random.seed(settings.seed % (1 << 32))  # noqa: NPY002 - the generator that transforms of others use
-            for device in self.learner.devices:
-                device.seed(settings.seed)
+            seed_generators(settings.seed, self.learner.devices)
         self._restore(position.state)
         self._call("on_train_start")
 
     def _restore(self, state: dict[str, Any]) -> None:
         """What a checkpoint keeps beside the records."""
-        for device in self.learner.devices:
-            saved = state.get("generators", {}).get(repr(device.base))
-            if saved is not None:
-                device.generator().restore((saved[0], saved[1]))
         loaders = state.get("loaders", {})
         self.train_feed.set_epoch(loaders.get("train"))
         if self.valid_feed is not None:
             self.valid_feed.set_epoch(loaders.get("valid"))
-        for callback, saved in zip(self.settings.callbacks, state.get("callbacks", []), strict=False):
+        early_stopping, saved = self.settings.early_stopping, state.get("early_stopping")
+        if early_stopping is not None and saved is not None:
+            early_stopping.load_state(unplain(saved))
+        left = list(state.get("callbacks", []))
+        for callback in self.settings.callbacks:
+            saved = next((each for each in left if each[0] == type(callback).__name__), None)
             if saved is not None:
-                callback.load_state(saved)
+                left.remove(saved)
+                callback.load_state(unplain(saved[1]))
+        if left:
+            self.notice(f"the checkpoint has the state of callbacks that are not here: {', '.join(x for x, _ in left)}")
 
     # Epochs
 
     def _epochs(self) -> None:
         settings, context, learner = self.settings, self.context, self.learner
         assert self.processor is not None
-        skip = self.position.iteration
-        for epoch in range(self.position.first_epoch, self.epochs + 1):
+        position = self.position
+        context.epoch = position.last_whole
+        if not position.iteration:
+            self._restore_generators()
+        for epoch in range(position.first_epoch, self.epochs + 1):
+            if self.interrupter.should_stop():
+                self._interrupted(epoch - 1, 0)
+                return
             context.epoch = epoch
             self._call("on_epoch_start")
             if settings.profile_epoch == epoch:
                 self.profile = EpochProfile(epoch)
-            done = self._train(epoch, skip)
-            skip = 0
-            whole = not self.interrupter.should_stop() and self._valid(epoch)
+            if position.trained:
+                self.trained, done = True, position.iteration
+                self._restore_generators()
+            else:
+                done = self._train(epoch, position.iteration)
+            position = Position(epoch)
+            whole = self.trained and self._valid(epoch)
             if self.profile is not None:
                 self.notice(self.profile.finish(settings.directory if settings.dev_batches is None else None))
                 self.profile = None
@@ -231,11 +289,12 @@ class Training:
                 self._interrupted(epoch, done)
                 return
             self._call("on_epoch_end")
-            if learner.checkpointing is not None:
-                actions = learner.checkpointing.checkpointing(epoch, self.store)
-                self._checkpoint(epoch, 0, actions)
-            LOG.info("epoch %d: %s", epoch, self._values(epoch))
             reason = settings.early_stopping.should_stop(epoch, self.store) if settings.early_stopping else None
+            self.stopped = reason is not None
+            learner.position = Position.of(epoch, self._state(epoch, 0))
+            if learner.checkpointing is not None:
+                self._checkpoint(epoch, learner.checkpointing.checkpointing(epoch, self.store))
+            LOG.info("epoch %d: %s", epoch, self._values(epoch))
             if reason is not None:
                 self.notice(reason)
                 return
@@ -251,25 +310,30 @@ class Training:
 
     def _interrupted(self, epoch: int, done: int) -> None:
         reason = self.interrupter.reason or "a stop was asked for"
-        self.notice(f"the training ends in epoch {epoch} after {done} iterations: {reason}")
-        self.cut = done
+        self.interrupter.served = True
+        where = f"in epoch {epoch} after {done} iterations" if done else f"after epoch {epoch}"
+        self.notice(f"the training ends {where}: {reason}")
         for each in self.on["on_interrupt"]:
             each(self.context, reason)
-        if self.learner.checkpointer is not None:
-            self._checkpoint(epoch, done, [Save()])
+        if done:
+            self.learner.position = Position.of(epoch, self._state(epoch, done))
+            if self.learner.checkpointer is not None:
+                self._checkpoint(epoch, [Save()])
 
     def _train(self, epoch: int, skip: int) -> int:
         """An epoch of training; gives the iterations of it that were done."""
-        settings, context, strategy, feed = self.settings, self.context, self.strategy, self.train_feed
+        context, strategy, feed = self.context, self.strategy, self.train_feed
         scheduler, interrupter, profile = self.scheduler, self.interrupter, self.profile
         batch_end = self.on["on_batch_end"]
-        context.split, context.iteration, self.iteration = Split.Train, skip, 0
-        self.pending.append(StartEvent(Split.Train, epoch, append=skip > 0))
+        context.split, context.iteration, self.iteration, self.trained = Split.Train, skip, 0, True
+        inside = self.position.state.get("inside") if skip else None
+        self.pending.append(StartEvent(Split.Train, epoch, skip > 0, inside, self.learner.devices[0]))
         turns = feed.turns()
         try:
-            for turn in turns:
-                if self.iteration < skip:
-                    self.iteration += 1
+            while (turn := self._next(turns)) is not None:
+                if self.iteration <= skip:
+                    if self.iteration == skip:
+                        self._restore_generators()
                     continue
                 lr = scheduler.step()
                 if profile is not None:
@@ -278,7 +342,6 @@ class Training:
                 if profile is not None:
                     strategy.sync()
                     profile.lap("training step")
-                self.iteration += 1
                 context.step += 1
                 context.lr = rate = lr if lr.__class__ is float else _rate(lr)
                 self._event(Split.Train, items, turn, rate)
@@ -289,14 +352,31 @@ class Training:
                 if profile is not None:
                     profile.lap("events and callbacks")
                 if interrupter.should_stop() and not strategy.pending:
+                    self.trained = False
                     break
         finally:
             turns.close()
-        if not self.iteration and settings.dev_batches is None:
+        if not self.iteration:
             raise ArgumentError("fit: the training loader gave no batch")
+        if self.iteration < skip:
+            raise ArgumentError(
+                f"fit: the checkpoint was written after {skip} batches of epoch {epoch}, and the loader gives "
+                f"{self.iteration}; go on with the data of the earlier run, or from another epoch with checkpoint(...)"
+            )
         strategy.end_epoch()
-        self._end(EndEvent(Split.Train, epoch, context.step))
+        self._end(EndEvent(Split.Train, epoch, context.step, self.trained))
         return self.iteration
+
+    def _next(self, turns: Iterator[Turn]) -> Turn | None:
+        """The turn of the next iteration, which counts from here on; None if there is none."""
+        self.iteration += 1
+        turn = next(turns, None)
+        if turn is None:
+            self.iteration -= 1
+        return turn
+
+    def _restore_generators(self) -> None:
+        restore_generators(self.position.state, self.learner.devices)
 
     def _valid(self, epoch: int) -> bool:
         """An epoch of validation; gives whether it was whole."""
@@ -305,20 +385,20 @@ class Training:
             return True
         context, strategy, interrupter, profile = self.context, self.strategy, self.interrupter, self.profile
         batch_end = self.on["on_valid_batch_end"]
-        context.split, self.iteration = Split.Valid, 0
+        context.split, self.iteration, whole = Split.Valid, 0, True
+        self.generators = generator_states(self.learner.devices)  # a validation that is cut off is begun anew
         self._call("on_valid_start")
         self.pending.append(StartEvent(Split.Valid, epoch))
         model = strategy.valid_model()
         turns = feed.turns()
         try:
-            for turn in turns:
+            while (turn := self._next(turns)) is not None:
                 if profile is not None:
                     profile.lap("data")
                 items = [strategy.valid(model, batch) for batch in turn.batches]
                 if profile is not None:
                     strategy.sync()
                     profile.lap("validation step")
-                self.iteration += 1
                 self._event(Split.Valid, items, turn, None)
                 if batch_end:
                     context.iteration, context.items = self.iteration, items
@@ -327,12 +407,13 @@ class Training:
                 if profile is not None:
                     profile.lap("events and callbacks")
                 if interrupter.should_stop():
+                    whole = False
                     break
         finally:
             turns.close()
-        self._end(EndEvent(Split.Valid, epoch, context.step))
+        self._end(EndEvent(Split.Valid, epoch, context.step, whole))
         context.split = Split.Train
-        return not interrupter.should_stop()
+        return whole
 
     # Events
 
@@ -361,35 +442,63 @@ class Training:
 
     # Checkpoints
 
-    def _checkpoint(self, epoch: int, iteration: int, actions: list[Any]) -> None:
+    def _checkpoint(self, epoch: int, actions: list[Any]) -> None:
+        """Write the learner's position, if a strategy wants that, and delete what it gives up."""
         checkpointer, strategy = self.learner.checkpointer, self.strategy
         assert checkpointer is not None
-        gone = tuple(each.epoch for each in actions if isinstance(each, Delete))
+        gone = {each.epoch for each in actions if isinstance(each, Delete)}
         if not any(isinstance(each, Save) for each in actions):
             if gone:
-                checkpointer.delete(*gone)
+                checkpointer.delete(*sorted(gone))
             return
+        if self.left_over and self.left_over != epoch:  # written in the middle of an epoch that no strategy keeps
+            gone.add(self.left_over)
+        self.left_over = epoch if self.learner.position.iteration else 0
         records = {
             "model": strategy.model.into_record(),
             "optim": strategy.optim.to_record(),
-            "scheduler": self.scheduler.to_record(),
+            "scheduler": scheduler_record(self.scheduler),
             **strategy.records(),
         }
-        checkpointer.save(epoch, records, self._state(epoch, iteration), gone)
+        checkpointer.save(epoch, records, self.learner.position.state, tuple(sorted(gone)))
+
+    def _drop_left_over(self) -> None:
+        """At the end of a training: a checkpoint in mid-epoch that no strategy asked for goes, if there is another."""
+        checkpointer = self.learner.checkpointer
+        if not self.left_over or checkpointer is None or self.interrupter.served:
+            return
+        if set(checkpointer.folder.complete()) - {self.left_over}:
+            checkpointer.delete(self.left_over)
 
     def _state(self, epoch: int, iteration: int) -> dict[str, Any]:
+        """What a checkpoint keeps beside the records, as JSON has it; with an iteration, in the middle of the epoch."""
+        settings, inside = self.settings, None
         feeds = {"train": self.train_feed.epoch, "valid": self.valid_feed.epoch if self.valid_feed else None}
-        if iteration and feeds["train"] is not None:
-            feeds["train"] -= 1  # the epoch that was cut off is gone through again
+        generators = generator_states(self.learner.devices)
+        if iteration:
+            assert self.processor is not None
+            inside = {"trained": self.trained, **self.processor.state(Split.Train, self.notice)}
+            begun = "valid" if self.trained else "train"
+            number = feeds[begun]
+            feeds[begun] = None if number is None else number - 1  # what was cut off is gone through again
+            if self.trained:
+                generators = self.generators
         return {
             "written": time.time(),
             "iteration": iteration,
             "step": self.context.step,
-            "generators": {repr(each.base): list(each.generator().state()) for each in self.learner.devices},
+            **generators,
             "loaders": feeds,
-            "metrics": self.store.state(epoch if not iteration else epoch - 1),
+            "metrics": self.store.state(epoch, bool(iteration), self.trained),
+            "inside": inside,
+            "stopped": self.stopped,
+            "early_stopping": plain(settings.early_stopping.state()) if settings.early_stopping else None,
             "strategy": self.strategy.state(),
-            "callbacks": [each.state() for each in self.settings.callbacks],
+            "callbacks": [
+                [type(each).__name__, plain(state)]
+                for each in settings.callbacks
+                if (state := each.state()) is not None
+            ],
         }
 
     def _saved(self, epoch: int, folder: Any) -> None:
@@ -451,9 +560,19 @@ def _rate(lr: Any) -> float:
     return max(map(float, lr.values())) if isinstance(lr, Mapping) else float(lr)
 
 
+def _can_be_read(items: Sequence[Any]) -> bool:
+    try:
+        for leaf in flatten(list(items))[0]:
+            if isinstance(leaf, Tensor):
+                leaf.numpy()
+    except Exception:
+        return False
+    return True
+
+
 def _bytes(items: list[Any]) -> int:
     leaves = [leaf for leaf in flatten(items)[0] if isinstance(leaf, Tensor)]
     return sum(leaf.shape.num_elements() * leaf.dtype.size for leaf in leaves)
 
 
-__all__ = ["Position", "Training"]
+__all__ = ["Training"]

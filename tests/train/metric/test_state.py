@@ -50,18 +50,18 @@ class BookLossMetric(Metric[LossInput], Numeric):
 
 
 @pytest.mark.parametrize("device", [NdArray(), Cpu(), Autodiff(NdArray())], ids=repr)
-@pytest.mark.parametrize("metric", [BookLossMetric, LossMetric])
-def test_the_loss_metric_of_the_book(metric, device) -> None:
-    metric = metric()
+@pytest.mark.parametrize(("metric", "more"), [(BookLossMetric, ""), (LossMetric, "0")])
+def test_the_loss_metric_of_the_book(metric, more, device) -> None:
+    metric = metric()  # ours shows four digits that count, wherever the point is
     first = metric.update(LossInput(burn.tensor([1.0, 2.0, 3.0], device=device)), MetricMetadata.fake())
-    assert first == MetricEntry("Loss", "epoch 2.00 - batch 2.00", "2.0,3")
+    assert first == MetricEntry("Loss", f"epoch 2.00{more} - batch 2.00{more}", "2.0,3")
     second = metric.update(LossInput(burn.tensor([6.0], device=device)), MetricMetadata.fake())
-    assert second == MetricEntry("Loss", "epoch 3.00 - batch 6.00", "6.0,1")
+    assert second == MetricEntry("Loss", f"epoch 3.00{more} - batch 6.00{more}", "6.0,1")
     assert metric.value() == 6.0
     metric.clear()
     assert math.isnan(metric.value())
     assert metric.update(LossInput(burn.tensor([0.5], device=device)), MetricMetadata.fake()).formatted == (
-        "epoch 0.50 - batch 0.50"
+        f"epoch 0.50{more}{more} - batch 0.50{more}{more}"
     )
 
 
@@ -115,8 +115,11 @@ def test_a_line_that_is_no_entry_is_named() -> None:
 
 def test_the_learning_rate_comes_from_the_metadata() -> None:
     metric = LearningRateMetric()
-    assert metric.update(None, MetricMetadata(Progress(1, 2), lr=1e-4)).formatted == "epoch 1.00e-4 - batch 1.00e-4"
+    assert metric.update(None, MetricMetadata(Progress(1, 2), lr=1e-4)).formatted == "epoch 0.0001000 - batch 0.0001000"
     assert metric.value() == 1e-4
+    assert metric.update(None, MetricMetadata(Progress(1, 2), lr=1e-4 / 3)).formatted.endswith("batch 3.333e-5")
+    metric.clear()
+    metric.update(None, MetricMetadata(Progress(1, 2), lr=1e-4))
     metric.update(None, MetricMetadata(Progress(1, 2)))
     assert metric.running_value() == pytest.approx(1e-4)
 
@@ -127,3 +130,12 @@ def test_losses_of_every_float_type_are_read(dtype) -> None:
     metric = LossMetric()
     metric.update(LossInput(losses), MetricMetadata.fake())
     assert metric.value() == 32.0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.03127, "0.03127"), (1.20449, "1.204"), (118.23, "118.2"), (1234.6, "1235"), (98765.4, "98765"), (0.0, "0.000"),
+     (3.1e-5, "3.100e-5"), (2e7, "2.000e7"), (-0.5, "-0.5000"), (math.nan, "nan"), (math.inf, "inf")],
+)  # fmt: skip
+def test_four_digits_count_wherever_the_point_is(value: float, text: str) -> None:
+    assert FormatOptions("Loss").significant(4).write(value) == text

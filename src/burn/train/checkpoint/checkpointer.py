@@ -69,7 +69,7 @@ class Checkpointer:
     def _save(self, epoch: int, records: Mapping[str, Any], state: dict[str, Any], delete: tuple[int, ...]) -> None:
         folder = self.folder
         try:
-            folder.state_file(epoch).unlink(missing_ok=True)  # an older run's mark must not vouch for our files
+            folder.begin(epoch)
             for name, record in records.items():
                 self.recorder.record(record, folder.file(name, epoch))
             folder.write_state(epoch, list(records), state)

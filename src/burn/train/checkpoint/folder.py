@@ -4,7 +4,8 @@
 
 `state-3.json` is written last and holds the checksums of the others: where it is there and they agree, the
 checkpoint is complete. It also keeps what the records have no place for: random generators, the position of the
-loaders, the metrics so far. A folder without it (of another program) can still be read.
+loaders, the metrics so far. A folder without it (of another program) can still be read; `.saving-3` tells a write of
+ours that was cut off from that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from burn.record.files import write_file
 VERSION = 1
 _STATE = re.compile(r"^state-(\d+)\.json$")
 _MODEL = re.compile(r"^model-(\d+)\.")
-_SCRATCH = re.compile(r"^\.(model|optim|scheduler|ema|state)-\d+\..*\.tmp$")
+_SCRATCH = re.compile(r"^\.(model|optim|scheduler|ema|state|saving)-\d+\b.*\.tmp$")
+_SAVING = re.compile(r"^\.saving-(\d+)$")
 
 
 class CheckpointError(BurnError, RuntimeError):
@@ -56,11 +58,20 @@ class CheckpointFolder:
 
     # Completeness
 
+    def _mark(self, epoch: int) -> Path:
+        return self.path / f".saving-{epoch}"
+
+    def begin(self, epoch: int) -> None:
+        """Say that an epoch is about to be written: what is there of it vouches for nothing any more."""
+        write_file(str(self._mark(epoch)), [])
+        self.state_file(epoch).unlink(missing_ok=True)
+
     def write_state(self, epoch: int, names: Sequence[str], state: dict[str, Any]) -> None:
         """Mark an epoch as complete: its files are on disk."""
         files = {self.file(name, epoch).name: checksum(self.file(name, epoch)) for name in names}
         text = json.dumps({"version": VERSION, "epoch": epoch, "files": files, **state}, indent=1)
         write_file(str(self.state_file(epoch)), [text.encode()])
+        self._mark(epoch).unlink(missing_ok=True)
 
     def read_state(self, epoch: int) -> dict[str, Any] | None:
         """The state of an epoch, or None if it has none."""
@@ -85,6 +96,8 @@ class CheckpointFolder:
         except CheckpointError as error:
             return str(error).removeprefix("checkpoint: ")
         if state is None:
+            if self._mark(epoch).exists():
+                return "its write was cut off"
             missing = [name for name in ("model", "optim", "scheduler") if not self.file(name, epoch).is_file()]
             if missing:
                 return f"{', '.join(self.file(name, epoch).name for name in missing)} not found"
@@ -128,11 +141,16 @@ class CheckpointFolder:
 
     def sweep(self) -> None:
         """Remove what writes that were cut off have left."""
-        if self.path.is_dir():
-            for each in self.path.iterdir():
-                if _SCRATCH.match(each.name):
-                    with contextlib.suppress(OSError):
-                        each.unlink()
+        if not self.path.is_dir():
+            return
+        for epoch in self._numbers(_SAVING):
+            if not self.state_file(epoch).exists():
+                self.delete(epoch)
+            self._mark(epoch).unlink(missing_ok=True)
+        for each in self.path.iterdir():
+            if _SCRATCH.match(each.name):
+                with contextlib.suppress(OSError):
+                    each.unlink()
 
 
 def checksum(path: Path) -> str:

@@ -1,22 +1,38 @@
 """Metric logs in files, one line for each batch: `<folder>/epoch-3/Loss.log`.
 
 Lines are gathered and written when an epoch ends, or when `flush` is called. An epoch that is run again begins with
-empty files.
+empty files; when a training goes on, what was logged after its checkpoint is taken away first.
 """
 
 from __future__ import annotations
 
+import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
+from burn.record.files import write_file
 from burn.train.logger.protocol import MetricLogger
 from burn.train.metric.protocol import MetricEntry
 from burn.train.metric.state import NumericEntry
+from burn.train.position import Position
+from burn.train.store import Split
+
+EPOCH = re.compile(r"^epoch-(\d+)$")
 
 
 def log_name(metric: str) -> str:
     """The name of a metric's file: spaces become `_`, and no name leads elsewhere."""
     return metric.replace(" ", "_").replace("/", "_").replace("\\", "_").lstrip(".") + ".log"
+
+
+def shorten(path: Path, count: int) -> None:
+    """Keep the first lines of a file, as it was or as it shall be whatever happens; without any it goes."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    if not count:
+        path.unlink()
+    elif len(lines) > count:
+        write_file(str(path), [b"".join(lines[:count])])
 
 
 class FileMetricLogger(MetricLogger):
@@ -30,6 +46,19 @@ class FileMetricLogger(MetricLogger):
 
     def _epoch_folder(self, epoch: int) -> Path:
         return self.folder / f"epoch-{epoch}"
+
+    def begin(self, split: Split, position: Position | None) -> None:
+        """Take away what was logged after the position."""
+        if position is None or not self.folder.is_dir():
+            return
+        kept = {log_name(name): count for name, count in position.entries.items()}
+        for folder in [each for each in self.folder.iterdir() if (found := EPOCH.match(each.name))
+                       and int(found[1]) > position.last_whole]:  # fmt: skip
+            inside = split is Split.Train and folder.name == f"epoch-{position.epoch}"
+            for path in folder.glob("*.log"):
+                shorten(path, kept.get(path.name, 0) if inside else 0)
+            with contextlib.suppress(OSError):  # there is something else in it
+                folder.rmdir()
 
     def start_epoch(self, epoch: int, append: bool = False) -> None:
         """Begin the files of an epoch anew, unless it goes on."""

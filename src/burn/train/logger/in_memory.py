@@ -5,6 +5,8 @@ from __future__ import annotations
 from burn.train.logger.protocol import MetricLogger
 from burn.train.metric.protocol import MetricEntry
 from burn.train.metric.state import NumericEntry
+from burn.train.position import Position
+from burn.train.store import Split
 
 
 class InMemoryMetricLogger(MetricLogger):
@@ -13,6 +15,15 @@ class InMemoryMetricLogger(MetricLogger):
     def __init__(self) -> None:
         self.values: dict[str, dict[int, list[MetricEntry]]] = {}
         self.epoch = 1
+
+    def begin(self, split: Split, position: Position | None) -> None:
+        """Forget what came after the position."""
+        if position is None:
+            return
+        for name, epochs in self.values.items():
+            for epoch in [each for each in epochs if each > position.last_whole]:
+                kept = position.entries.get(name, 0) if split is Split.Train and epoch == position.epoch else 0
+                del epochs[epoch][kept:]
 
     def start_epoch(self, epoch: int, append: bool = False) -> None:
         """Forget an epoch that is run again."""

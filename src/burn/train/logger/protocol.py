@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from burn.train.metric.protocol import MetricEntry
 from burn.train.metric.state import NumericEntry
+from burn.train.position import Position
 from burn.train.store import Split
 
 
@@ -20,6 +21,9 @@ class MetricLogger(ABC):
     @abstractmethod
     def log(self, entry: MetricEntry) -> None:
         """Keep an entry of the epoch that runs."""
+
+    def begin(self, split: Split, position: Position | None) -> None:  # noqa: B027
+        """A training begins: anew (None), or at a position of an earlier run, which may have logged more: drop that."""
 
     def start_epoch(self, epoch: int, append: bool = False) -> None:  # noqa: B027
         """An epoch begins; with `append` it goes on after an interruption."""
@@ -37,6 +41,9 @@ class MetricLogger(ABC):
 
 class RunLogger(ABC):
     """Gets numbers with their split and step. `step` counts the training's iterations from 1."""
+
+    def begin(self, position: Position | None) -> None:  # noqa: B027
+        """A training begins: anew (None), or at a position of an earlier run, which may have logged more: drop that."""
 
     @abstractmethod
     def log_batch(self, split: Split, epoch: int, step: int, values: Mapping[str, float]) -> None:

@@ -10,11 +10,13 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from burn.record.files import write_file
 from burn.train.logger.protocol import RunLogger
+from burn.train.position import Position
 from burn.train.store import Split
 
 POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
@@ -73,12 +75,72 @@ def scalar_event(tag: str, value: float, step: int, wall: float) -> bytes:
     return b"\x09" + struct.pack("<d", wall) + b"\x10" + _varint(step) + _bytes(5, summary)
 
 
+def records(data: bytes) -> Iterator[bytes]:
+    """The data of the records of an event file, up to one that is not whole."""
+    place = 0
+    while place + 12 <= len(data):
+        (length,) = struct.unpack_from("<Q", data, place)
+        end = place + 16 + length
+        body = data[place + 12 : end - 4]
+        if end > len(data) or struct.unpack_from("<I", data, end - 4)[0] != masked(body):
+            return
+        yield body
+        place = end
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a protocol buffer: numbers, or bytes."""
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = data[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while place < len(data):
+        key = varint()
+        wire = key & 7
+        size = varint() if wire == 2 else {1: 8, 5: 4}.get(wire, 0)
+        if wire == 0:
+            yield key >> 3, varint()
+        else:
+            yield key >> 3, data[place : place + size]
+        place += size
+
+
+def scalar_of(event: bytes) -> tuple[str, int, float] | None:
+    """Tag, step and number of an event; None for other events."""
+    fields = dict(_fields(event))
+    if 5 not in fields:
+        return None
+    value = dict(_fields(dict(_fields(fields[5]))[1]))
+    return value[1].decode(), fields.get(2, 0), struct.unpack("<f", value[2])[0]
+
+
 class TensorBoardLogger(RunLogger):
     """Writes event files below a folder, `train` and `valid` apart, so that TensorBoard draws them in one chart."""
 
     def __init__(self, folder: Any, every: int = 1) -> None:
         self.folder, self.every = Path(folder), every
         self._files: dict[Split, BinaryIO] = {}
+
+    def begin(self, position: Position | None) -> None:
+        """Take away the events after the position. A training that begins anew leaves other files alone."""
+        if position is None or (position.epoch and not position.step):  # nobody knows the step
+            return
+        for split in (Split.Train, Split.Valid):
+            folder = self.folder / split.value
+            for path in folder.glob("events.out.tfevents.*") if folder.is_dir() else ():
+                data = path.read_bytes()
+                kept = b"".join(record(each) for each in records(data) if _is_kept(each, split, position))
+                if len(kept) != len(data):
+                    write_file(str(path), [kept])
 
     def _file(self, split: Split) -> BinaryIO:
         found = self._files.get(split)
@@ -115,3 +177,11 @@ class TensorBoardLogger(RunLogger):
         for file in self._files.values():
             file.close()
         self._files.clear()
+
+
+def _is_kept(event: bytes, split: Split, position: Position) -> bool:
+    found = scalar_of(event)
+    if found is None:
+        return True
+    tag, step, _ = found
+    return step <= position.step if tag.startswith("batch/") else position.has_epoch(split, step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.train.metric.numeric import StateMetric
 from burn.train.metric.protocol import MetricEntry, MetricMetadata
@@ -13,6 +13,7 @@ class IterationSpeedMetric(StateMetric[Any]):
     """Batches a second, from one update to the next."""
 
     unit = "iter/sec"
+    transient: ClassVar[tuple[str, ...]] = ("_last",)
 
     def __init__(self) -> None:
         super().__init__("Iteration Speed")

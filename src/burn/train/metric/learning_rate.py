@@ -13,6 +13,7 @@ class LearningRateMetric(StateMetric[Any]):
     """The learning rate, as the metadata of the step gives it. There is none in validation."""
 
     higher_is_better = None
+    significant = 4
 
     def __init__(self) -> None:
         super().__init__("Learning Rate")

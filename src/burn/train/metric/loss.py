@@ -22,6 +22,7 @@ class LossMetric(StateMetric[LossInput]):
 
     input_type: ClassVar[type | None] = LossInput
     higher_is_better = False
+    significant = 4
 
     def __init__(self) -> None:
         super().__init__("Loss")

@@ -15,6 +15,9 @@ class StateMetric(NumericMetric[Input]):
 
     unit: str = ""
     digits: int = 2
+    """Digits after the point, for metrics of a known range such as percentages."""
+    significant: int | None = None
+    """Digits that count, for metrics that may be of any size."""
     higher_is_better: bool | None = True
 
     def __init__(self, name: str) -> None:
@@ -25,6 +28,8 @@ class StateMetric(NumericMetric[Input]):
         """Under another name, such as for a second output of the same kind."""
         self._name = name
         self._options = FormatOptions(name).precision(self.digits)
+        if self.significant is not None:
+            self._options.significant(self.significant)
         if self.unit:
             self._options.unit(self.unit)
         return self

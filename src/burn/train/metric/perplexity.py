@@ -26,6 +26,7 @@ class PerplexityMetric(StateMetric[PerplexityInput]):
 
     input_type: ClassVar[type | None] = PerplexityInput
     higher_is_better = False
+    significant = 4
 
     def __init__(self, pad_token: int | None = None) -> None:
         super().__init__("Perplexity")

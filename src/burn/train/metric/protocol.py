@@ -16,6 +16,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
+from burn.device import Device
+from burn.record.attributes import attributes, load_attributes
 from burn.train.progress import Progress
 
 Input = TypeVar("Input")
@@ -76,6 +78,17 @@ class Metric(ABC, Generic[Input]):
     def attributes(self) -> MetricAttributes:
         """What the values mean."""
         return MetricAttributes()
+
+    transient: ClassVar[tuple[str, ...]] = ()
+    """Attributes that mean nothing in another process: a clock's time, a file."""
+
+    def epoch_state(self) -> Any:
+        """What a checkpoint in mid-epoch keeps of this metric: its attributes, unless a subclass writes another way."""
+        return attributes(self, self.transient)
+
+    def load_epoch_state(self, state: Any, device: Device | None = None) -> None:
+        """Go on from where `state` was taken; tensors go to `device`."""
+        load_attributes(self, state, device)
 
 
 class Numeric(ABC):

@@ -30,7 +30,7 @@ class MeanSquaredErrorMetric(StateMetric[RegressionInput]):
     """The mean of the squared differences."""
 
     input_type: ClassVar[type | None] = RegressionInput
-    digits = 4
+    significant = 4
     higher_is_better = False
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class RootMeanSquaredErrorMetric(StateMetric[RegressionInput]):
     """The root of the mean of the squared differences; over an epoch, of all of them."""
 
     input_type: ClassVar[type | None] = RegressionInput
-    digits = 4
+    significant = 4
     higher_is_better = False
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class MeanAbsoluteErrorMetric(StateMetric[RegressionInput]):
     """The mean of the differences without their sign."""
 
     input_type: ClassVar[type | None] = RegressionInput
-    digits = 4
+    significant = 4
     higher_is_better = False
 
     def __init__(self) -> None:

@@ -16,12 +16,13 @@ from burn.train.metric.protocol import MetricEntry
 class FormatOptions:
     """How the values of a metric are written: `FormatOptions("Accuracy").unit("%").precision(2)`."""
 
-    __slots__ = ("name", "_unit", "_precision")
+    __slots__ = ("name", "_unit", "_precision", "_significant")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._unit = ""
         self._precision: int | None = None
+        self._significant: int | None = None
 
     def unit(self, unit: str) -> FormatOptions:
         """What stands after each value."""
@@ -33,8 +34,15 @@ class FormatOptions:
         self._precision = digits
         return self
 
+    def significant(self, digits: int) -> FormatOptions:
+        """How many digits count, wherever the point is: `0.03127`, `1.204`, `118.2`."""
+        self._significant = digits
+        return self
+
     def write(self, value: float) -> str:
         """A value with its unit."""
+        if self._significant is not None:
+            return format_significant(value, self._significant) + self._unit
         return format_float(value, self._precision) + self._unit
 
     def __repr__(self) -> str:
@@ -49,6 +57,16 @@ def format_float(value: float, precision: int | None) -> str:
         digits, exponent = f"{value:.{precision}e}".split("e")
         return f"{digits}e{int(exponent)}"
     return f"{value:.{precision}f}"
+
+
+def format_significant(value: float, digits: int) -> str:
+    """A number for people with so many digits that count; very small and very large ones have an exponent."""
+    size = abs(value)
+    if value and math.isfinite(value) and (size < 1e-4 or size >= 1e6):
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    text = f"{value:#.{digits}g}"
+    return text.rstrip(".") if "e" not in text else f"{value:.0f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.train.metric.protocol import MetricAttributes, MetricEntry, MetricMetadata, NumericMetric
 
@@ -35,6 +35,7 @@ class SystemMetric(NumericMetric[Any]):
     title: str
     unit: str
     interval: float = 0.2
+    transient: ClassVar[tuple[str, ...]] = ("_due",)
 
     def __init__(self) -> None:
         self._value = math.nan

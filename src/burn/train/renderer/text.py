@@ -27,12 +27,12 @@ def epoch_cell(state: MetricState) -> str:
 
 
 def number(value: float) -> str:
-    """A number on an axis: two decimals, scientific where they would show nothing."""
+    """A number on an axis: two decimals, three digits below 0.1, scientific where they would show nothing."""
     if not math.isfinite(value):
         return str(value)
     if value and (abs(value) < 0.01 or abs(value) >= 1e6):
         return f"{value:.1e}"
-    return f"{value:.2f}"
+    return f"{value:#.3g}" if 0 < abs(value) < 0.1 else f"{value:.2f}"
 
 
 def printable(line: str) -> str:

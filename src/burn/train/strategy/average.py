@@ -48,7 +48,8 @@ class WeightAverage(TrainingStrategy):
         if self.average is None:
             self.average = [param.val().no_grad() for param in float_params(self.inner.model)]
         items = self.inner.train(batches, counts, lr)
-        self.average = self._update(self.average, self.inner.model, self.decay)
+        if not self.inner.pending:
+            self.average = self._update(self.average, self.inner.model, self.decay)
         return items
 
     def final_model(self) -> Any:
@@ -78,8 +79,11 @@ class WeightAverage(TrainingStrategy):
         return self.inner.pending
 
     def end_epoch(self) -> None:
-        """Pass it on."""
+        """The step that is left, and the average after it."""
+        left = self.inner.pending
         self.inner.end_epoch()
+        if left:
+            self.average = self._update(self.average, self.inner.model, self.decay)
 
     def records(self) -> dict[str, Any]:
         """The averaged model."""

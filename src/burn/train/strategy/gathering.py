@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from burn.optim import GradientsAccumulator
+from burn.train.step import optimized
 from burn.train.strategy.protocol import TrainingStrategy
 
 
@@ -14,6 +15,8 @@ class GatheringStrategy(TrainingStrategy):
 
     accumulator: GradientsAccumulator
     _gathered: int
+    _lr: Any
+    """The learning rate of the last batch."""
     _valid: Callable[..., Any]
 
     def valid_model(self) -> Any:
@@ -30,7 +33,7 @@ class GatheringStrategy(TrainingStrategy):
         return self._gathered > 0
 
     def end_epoch(self) -> None:
-        """Drop what was gathered for a step that does not come."""
+        """A step with what is left: the sum of fewer batches, at the rate of the last one."""
         if self._gathered:
             self._gathered = 0
-            self.accumulator.grads()
+            self.model = optimized(self.model, self.optim, self._lr, self.accumulator.grads())

@@ -66,12 +66,18 @@ class MultiDevice(GatheringStrategy):
             sums.accumulate(self.model, moved)
         self._average_states(len(batches))
         self.accumulator.accumulate(self.model, sums.grads())
-        self._gathered += 1
+        self._gathered, self._lr = self._gathered + 1, lr
         if self._gathered >= self.accumulation:
             self._gathered = 0
             self.model = optimized(self.model, self.optim, lr, self.accumulator.grads())
             self._replicas = None
         return [item for _, item in results]
+
+    def end_epoch(self) -> None:
+        """A step with what is left; replicas are made of the model anew."""
+        if self._gathered:
+            self._replicas = None
+        super().end_epoch()
 
     def _run(self, replicas: list[Any], batches: Sequence[Any]) -> list[Any]:
         work = list(zip(self._gradients, replicas, batches, self.devices, strict=False))

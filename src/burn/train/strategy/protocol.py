@@ -37,7 +37,7 @@ class TrainingStrategy(ABC):
         return False
 
     def end_epoch(self) -> None:  # noqa: B027
-        """An epoch of training is over: gradients that were gathered for no step are dropped."""
+        """An epoch of training is over: gradients that wait for more batches get their step now."""
 
     def sync(self) -> None:
         """Wait for all devices."""

@@ -63,7 +63,7 @@ class SingleDevice(GatheringStrategy):
         if self.accumulation == 1:
             self.model, item = self._step(self.model, self.optim, batch, lr)
             return [item]
-        self._gathered += 1
+        self._gathered, self._lr = self._gathered + 1, lr
         if self._gathered < self.accumulation:
             return [self._gather(self.model, self.accumulator, batch)]
         self._gathered = 0
