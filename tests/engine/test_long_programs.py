@@ -93,6 +93,19 @@ def test_a_loop_of_steps_is_lowered_once_and_not_at_every_cut(device: Any) -> No
     assert len(kernels(device)) <= 6
 
 
+def test_steps_with_reductions_share_their_kernels(device: Any) -> None:
+    values = np.random.default_rng(0).standard_normal((6, 9)).astype(np.float32)
+    x, exact = on(values, device), values.astype(np.float64)
+    for number in range(200):
+        dim, other = number % 2, on(np.full((6, 9), number % 3), device)
+        x = x - x.sum_dim(dim) * 0.01 + other
+        exact = exact - exact.sum(dim, keepdims=True) * 0.01 + number % 3
+    np.testing.assert_allclose(x.numpy(), exact, rtol=1e-4, atol=1e-4)
+    (plan,) = plans(device)
+    assert len(plan.works) >= 300
+    assert len({id(work.kernel) for work in plan.works}) <= 8  # written once each
+
+
 def test_a_step_longer_than_a_stream_is_cut_in_the_same_places(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (cuts, stream):
         monkeypatch.setattr(module, "MOST_ENTRIES", 64)

@@ -24,7 +24,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class Features:
         """LLVM's feature string: every set named, on or off, so that the model's name decides nothing."""
         return ",".join([f"+{each}" for each in sorted(self.enabled)] + [f"-{each}" for each in sorted(self.disabled)])
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What a cache key must contain for code made for this CPU."""
         return f"{self.architecture} {self.name}:{self.target}"

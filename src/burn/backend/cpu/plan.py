@@ -31,8 +31,9 @@ from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.loops import lower_loop
 from burn.backend.cpu.lower.moving import lower_copy
 from burn.backend.cpu.lower.prologue import MOST_KEPT, Prologue
+from burn.backend.cpu.lower.repeats import Repeats
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
-from burn.backend.cpu.lower.units import Scheduler
+from burn.backend.cpu.lower.units import Scheduler, Unit
 from burn.backend.cpu.lower.widening import widen_halves
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
@@ -95,7 +96,8 @@ class Plan:
         program, free = self.program, self.free
         self.schedule = Scheduler(program, fits_a_loop).schedule()
         self.calls = Calls(program, self.schedule, self.device.settings)
-        self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit)]
+        repeats = Repeats(program, self.schedule)
+        self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit, repeats)]
         self.copied = self._copy_out()
         self.last_read = self._last_reads()
         self.reused = self._reuse(free)
@@ -111,13 +113,13 @@ class Plan:
         self._place()
         self.instances: collections.deque[Instance] = collections.deque()
 
-    def _lower(self, unit: Any) -> Sequence[Work]:
+    def _lower(self, unit: Unit, repeats: Repeats) -> Sequence[Work]:
         if unit.kind == "loop":
             halves = lower_in_chunks(self.program, self.schedule, unit, self.calls.temporary)
-            return halves or [lower_loop(self.program, self.schedule, unit)]
+            return halves or [repeats.lowered(unit, lambda: lower_loop(self.program, self.schedule, unit))]
         node = self.program.nodes[unit.nodes[0]]
         if unit.kind == "column":
-            return [lower_column(self.program, self.schedule, node)]
+            return [repeats.lowered(unit, lambda: lower_column(self.program, self.schedule, node))]
         steps = self.calls.lower(node)
         if steps is not None:
             return steps

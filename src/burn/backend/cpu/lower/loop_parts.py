@@ -27,11 +27,6 @@ JUMP = {"load": 4.0, "store": 6.0}
 OUTER = 40.0
 """What an iteration of the grid costs before its first lane, in operations."""
 
-DEAR = frozenset(
-    "exp log log1p erf sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh pow atan2 fmod rem hypot".split()
-)
-"""Operations that cost more than writing their result to the nearest cache and reading it again."""
-
 SHORTEST_KEPT, LONGEST_KEPT = 256, 1 << 15
 """Elements of a row for which room is made at least, and at most: on the stack, and in the second cache."""
 

@@ -6,8 +6,9 @@ import collections
 import math
 from typing import Any
 
-from burn.backend.cpu.lower.loop_parts import DEAR, GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
+from burn.backend.cpu.lower.loop_parts import GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
 from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
+from burn.backend.cpu.lower.units import DEAR
 from burn.cube.ir import Value
 from burn.dtype import bool_
 from burn.program.program import Node

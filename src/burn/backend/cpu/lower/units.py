@@ -25,6 +25,14 @@ from burn.program.program import Constant, Node, Program
 MOST_NODES = 256
 """Nodes that one loop computes, counted in each of its passes. Compiling takes longer than in proportion to them."""
 
+DEAR = frozenset(
+    "exp log log1p erf sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh pow atan2 fmod rem hypot".split()
+)
+"""Operations that cost more than writing their result to the nearest cache and reading it again."""
+
+LONG = 16
+"""The code of a dear operation is as long as that of so many others."""
+
 VIEWS = frozenset(("reshape", "expand", "permute", "flip", "slice"))
 REDUCTIONS = frozenset(("sum_dims", "prod_dims", "max_dims", "min_dims", "any_dims", "all_dims"))
 
@@ -295,7 +303,7 @@ class Scheduler:
     def _pieces(self, part: list[int]) -> list[list[int]]:
         """A loop of more nodes than compile in good time as several, one after the other."""
         has_rows = any(self.kinds[position] == "row" for position in part)
-        pieces = self._by_passes(part) if has_rows else self._by_count(part)
+        pieces = self._by_passes(part) if has_rows else self._by_weight(part)
         made: set[int] = set()
         for piece in pieces[1:] and pieces:
             for position in piece:
@@ -304,29 +312,42 @@ class Scheduler:
             made.update(number for position in piece for number in self.program.nodes[position].results)
         return pieces
 
-    def _by_count(self, part: list[int]) -> list[list[int]]:
+    def _weight(self, position: int) -> int:
+        return LONG if self.program.nodes[position].op.name in DEAR else 1
+
+    def _by_weight(self, part: list[int]) -> list[list[int]]:
         """Pieces of a loop without reductions. What repeats itself is cut in the same places: kernels are equal."""
-        length = MOST_NODES
-        if len(part) > MOST_NODES:
-            period = period_of([self.program.nodes[position].op for position in part])
-            length = period * (MOST_NODES // period) if 0 < period <= MOST_NODES else MOST_NODES
-        return [part[begin : begin + length] for begin in range(0, len(part), length)]
+        weights = [self._weight(position) for position in part]
+        if sum(weights) <= MOST_NODES:
+            return [part]
+        period = period_of([self.program.nodes[position].op for position in part])
+        cycle = period * max(1, MOST_NODES // sum(weights[-period:])) if period else len(part)
+        pieces: list[list[int]] = []
+        total = 0
+        for index, (position, weight) in enumerate(zip(part, weights, strict=True)):
+            if index % cycle == 0 or total + weight > MOST_NODES:
+                pieces.append([])
+                total = 0
+            pieces[-1].append(position)
+            total += weight
+        return pieces
 
     def _by_passes(self, part: list[int]) -> list[list[int]]:
         """Pieces of a loop with reductions, each of which is a pass that computes what it reads."""
         pieces: list[list[int]] = [[]]
         behind: dict[int, int] = {}  # what a piece makes → the nodes that a pass computes for it, at most
-        total = 0
+        total = whole = 0
         for position in part:
             node = self.program.nodes[position]
             known = behind.keys() & set(node.reads())
-            needed = min(1 + sum(behind[number] for number in known), len(pieces[-1]) + 1)
-            cost = needed if node.op.name in REDUCTIONS else 1
+            weight = self._weight(position)
+            needed = min(weight + sum(behind[number] for number in known), whole + weight)
+            cost = needed if node.op.name in REDUCTIONS else weight
             if pieces[-1] and total + cost > MOST_NODES:
                 pieces.append([])
-                behind, total, needed, cost = {}, 0, 1, 1
+                behind, total, whole, needed, cost = {}, 0, 0, weight, weight
             pieces[-1].append(position)
-            total += cost
+            total, whole = total + cost, whole + weight
             is_row = self.kinds[position] == "row"
             behind.update((number, 0 if is_row else needed) for number in node.results)
         return pieces

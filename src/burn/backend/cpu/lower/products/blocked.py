@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import DEAR, Argument, Loop
+from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.products.choice import DIRECT, FIRST_SCRATCH, GRAIN, INSIDE, PACKED, SCRATCH, Choice
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.packing import Second, first_column, write_panel
 from burn.backend.cpu.lower.products.tile import write_tile
+from burn.backend.cpu.lower.units import DEAR
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
