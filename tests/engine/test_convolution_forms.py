@@ -11,7 +11,7 @@ import pytest
 
 import burn
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import SETS, lowering_for, named
+from burn.backend.cpu.features import SETS, lowering_for, named, runnable
 from burn.backend.cpu.lower.reach import Window, cut, gradient_pieces, inner
 from burn.backend.cpu.lower.tiles import candidates, gradient_candidates
 from burn.backend.fusion.stream import PlanCache
@@ -127,10 +127,36 @@ def test_inputs_far_from_zero_lose_nothing_more(name: str) -> None:
         assert_near(mine, correct)
 
 
-def test_long_sums_of_weights_stay_accurate() -> None:
-    geometry: Geometry = ((8, 16, 64, 64), (16, 16, 3, 3), dict(padding=(1, 1)))
-    mine, correct = gradients(geometry, offset=3.0)
-    assert_near(mine[2], correct[2])
+LONG: dict[str, Geometry] = {
+    "images": ((8, 16, 64, 64), (16, 16, 3, 3), dict(padding=(1, 1))),
+    "tiles": ((8, 32, 64, 64), (32, 32, 3, 3), dict(padding=(1, 1))),
+    "pointwise": ((16, 8, 64, 64), (8, 8, 1, 1), {}),
+    "depthwise": ((8, 24, 64, 64), (24, 1, 3, 3), dict(padding=(1, 1), groups=24)),
+    "many taps": ((1, 3, 200, 300), (7, 3, 9, 9), dict(padding=(4, 4))),
+    "a signal": ((2, 8, 20000), (8, 8, 5), dict(padding=(2,))),
+    "points of a signal": ((1, 16, 40000), (16, 16, 1), dict(stride=(2,))),
+    "a signal with many taps": ((1, 4, 9000), (4, 4, 12), dict(padding=(7,), dilation=(3,))),
+}
+
+
+@pytest.mark.parametrize("features", [each for each in ("baseline", "avx2", "avx512") if each in runnable()])
+@pytest.mark.parametrize("name", LONG)
+def test_long_sums_of_weights_stay_accurate(name: str, features: str) -> None:
+    x_shape, weight_shape, options = LONG[name]
+    rank = len(x_shape) - 2
+    x = draw(*x_shape, offset=3.0)
+    weight = torch.zeros(weight_shape, dtype=torch.float64, requires_grad=True)
+    answer = getattr(functional, f"conv{rank}d")(torch.tensor(x).double(), weight, **options)
+    pull = draw(*answer.shape, seed=3, offset=3.0)
+    (answer * torch.tensor(pull).double()).sum().backward()
+    device: Any = Cpu(features=features)
+    padding = tuple((each, each) for each in options.get("padding", (0,) * rank))
+    one = (1,) * rank
+    mine = conv_weight_backward(
+        burn.tensor(x, device=device), burn.tensor(pull, device=device), weight_shape[2:],
+        options.get("stride", one), padding, options.get("dilation", one), options.get("groups", 1),
+    )  # fmt: skip
+    assert_near(mine.numpy(), weight.grad, error=8e-7)
 
 
 @pytest.mark.parametrize("padding", [((-1, 2), (3, -2)), ((-2, -1), (0, 0)), ((5, 0), (-1, 4))])

@@ -317,11 +317,9 @@ class _Tiled:
                         found.append(b.fma(number, vector, held[len(found)]))
                 return found
 
-            zero = b.const(f32, 0.0)
-            before = [zero if form.whole else b.load(self.sums, place) for place in places]
-            sums = b.loop(count, before, body)
+            sums = b.loop(count, [b.const(f32, 0.0)] * len(places), body)
             for place, total in zip(places, sums if isinstance(sums, tuple) else (sums,), strict=True):
-                b.store(self.sums, place, total)
+                b.store(self.sums, place, total if form.whole else b.load(self.sums, place) + total)
 
 
 def _patch_line(line: Line) -> list[Value]:

@@ -3,6 +3,9 @@
 The gradient of a weight is a product over pixels: what a tap read, by the gradient of what was made of it. A tile of
 taps, channels that were read and vectors of channels that were made is kept in registers while the pixels go by.
 
+A sum of very many numbers that is carried on loses what is small beside it, so sums begin anew every `BLOCK` pixels and
+are added up in memory: the error then hardly grows with the number of pixels, whatever the tile.
+
 The pixels are cut into parts, each of which leaves sums of its own; another step adds them in order and brings them
 into the order of the weight. How many parts there are follows from the shapes alone, so the result does not depend on
 the number of threads.
@@ -10,7 +13,7 @@ the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -40,6 +43,9 @@ MOST_SUMS = 1 << 26
 
 WORK = 1 << 17
 """Multiplications below which a second thread, or a second part, is not worth it."""
+
+BLOCK = 1024
+"""Pixels, about, after which a sum begins anew."""
 
 Sums = Sequence[Value]
 
@@ -163,23 +169,40 @@ class _Products:
             with b.lane(tile.lanes) as lane:
                 channel = first + lane
                 start = source + channel if shape.depthwise else source
-                zeros = [b.const(f32, 0.0) for _ in range(tile.products)]
-                sums = b.loop(
-                    count, zeros, lambda k, *held: self._line(begin + k, outer_tap, tap, start, channel, held)
-                )
+                self.lane, self.zeros = lane, [b.const(f32, 0.0) for _ in range(tile.products)]
+                self.totals = b.shared(f32, tile.products * tile.lanes)
+                for number, zero in enumerate(self.zeros):
+                    b.store(self.totals, number * tile.lanes + lane, zero)
+                size = max(1, BLOCK // shape.columns.count)
+                with b.serial((count + (size - 1)) // size) as each:
+                    line = begin + each * size
+                    self._add(
+                        b.loop(
+                            b.min(begin + count - line, size),
+                            self.zeros,
+                            lambda k, *held: self._line(line + k, outer_tap, tap, start, channel, held),
+                        )
+                    )
                 vector = part * (shape.channels // tile.lanes) + block * tile.vectors
                 place = (vector * shape.read + read) * shape.taps + outer_tap * shape.columns.kernel + tap
-                self._store(place * tile.lanes + lane, sums if isinstance(sums, tuple) else (sums,))
+                self._store(place * tile.lanes + lane)
         return b.finish()
 
-    def _store(self, place: Value, sums: Sums) -> None:
-        """The sums of a tile, in the order tap, channel read, vector."""
-        shape, tile = self.shape, self.tile
-        for number, total in enumerate(sums):
+    def _add(self, sums: Value | Sums) -> None:
+        """Sums of some pixels, to the totals."""
+        b = self.b
+        for number, each in enumerate(sums if isinstance(sums, Sequence) else (sums,)):
+            place = number * self.tile.lanes + self.lane
+            b.store(self.totals, place, b.load(self.totals, place) + each)
+
+    def _store(self, place: Value) -> None:
+        """The totals of a tile, in the order tap, channel read, vector."""
+        b, shape, tile = self.b, self.shape, self.tile
+        for number in range(tile.products):
             rest, vector = divmod(number, tile.vectors)
             tap, read = divmod(rest, tile.channels)
             where = (vector * shape.read + read) * shape.taps + tap
-            self.b.store(self.sums, place + where * tile.lanes, total)
+            b.store(self.sums, place + where * tile.lanes, b.load(self.totals, number * tile.lanes + self.lane))
 
     def _line(self, line: Value, outer_tap: Value, tap: Value, source: Value, channel: Value, sums: Sums) -> Any:
         """The pixels of one line, if the taps of the outer dims find something there."""
@@ -216,10 +239,10 @@ class _Products:
             found = self._pixel(window, pixel, source, pulls + pixel * shape.channels, found)
         if stop > start:
             middle = Window(window.size, 1, window.kernel, window.stride, -window.place(start, 0), window.dilation)
-            made = b.loop(
-                stop - start,
+            found = self._pixels(
+                b.const(i64, stop - start),
                 found,
-                lambda k, *held: self._pixel(
+                lambda k, held: self._pixel(
                     middle,
                     0,
                     source + k * (window.stride * self.of_pixel),
@@ -227,7 +250,6 @@ class _Products:
                     held,
                 ),
             )
-            found = list(made) if isinstance(made, tuple) else [made]
         for pixel in range(stop, window.count):
             found = self._pixel(window, pixel, source, pulls + pixel * shape.channels, found)
         return found
@@ -239,10 +261,10 @@ class _Products:
         start = b.max((window.stride - 1 - shift) // window.stride, 0)
         stop = b.min((window.size - 1 - shift) // window.stride + 1, window.count)
         one = Window(window.size, 1, 1, 1, 0, 1)
-        return b.loop(
+        return self._pixels(
             stop - start,
             sums,
-            lambda k, *held: self._pixel(
+            lambda k, held: self._pixel(
                 one,
                 0,
                 source + ((k + start) * window.stride + shift) * self.of_pixel,
@@ -250,6 +272,17 @@ class _Products:
                 held,
             ),
         )
+
+    def _pixels(self, count: Value, sums: Sums, pixel: Callable[[Value, Sums], list[Value]]) -> list[Value]:
+        """Pixels one after the other; those of a long line go to the totals block by block."""
+        b = self.b
+        if self.shape.columns.count > 2 * BLOCK:
+            with b.serial((count + (BLOCK - 1)) // BLOCK) as each:
+                first = each * BLOCK
+                self._add(b.loop(b.min(count - first, BLOCK), self.zeros, lambda k, *held: pixel(first + k, held)))
+            return list(sums)
+        made = b.loop(count, sums, lambda k, *held: pixel(k, held))
+        return list(made) if isinstance(made, tuple) else [made]
 
     def _pixel(self, window: Window, pixel: int, source: Value, pulls: Value, sums: Sums) -> list[Value]:
         """One pixel: what its taps read, by its gradients."""
