@@ -108,6 +108,8 @@ else:
 class Device(metaclass=_Metaclass):
     """Who computes. Backends derive from it and provide one method per primitive operation."""
 
+    __constant__ = True
+
     label: str = "device"
     """What a printed tensor shows after `backend:`."""
 

@@ -55,6 +55,8 @@ class DType:
         "bits", "is_arithmetic", "is_bool", "is_float", "is_int", "is_uint", "kind", "name", "size", "_numpy",
     )  # fmt: skip
 
+    __constant__ = True
+
     F64: DType
     F32: DType
     F16: DType

@@ -1,47 +1,64 @@
 """Scalars: numbers that a captured function receives anew at each call.
 
-Inside a function under `burn.compile`, a float argument is a `Scalar`. Arithmetic on it is recorded (in
-double precision) and done again at every call, so a learning rate may change without a new capture.
-Turning it into a Python number (`float(s)`, `if s > 0`) is a read: the function is then run without
-capture, because what happens next would depend on the value of today.
+Inside a function under `burn.compile`, a float argument that changes from call to call is a `Scalar`: a float whose
+arithmetic is recorded (in double precision) and done again at every call, so a learning rate may change without a new
+capture. Every other use of it (`if s > 0`, `f"{s}"`, `int(s)`, `table[s]`) is a read: the capture then holds for
+this value alone.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Compute = Callable[..., float]
 
 
-class Scalar:
+class Family:
+    """All scalars of one recording: which of its arguments were read, and who is still there when it has ended."""
+
+    __slots__ = ("is_open", "members", "note_read")
+
+    def __init__(self, note_read: Callable[[int], None]) -> None:
+        self.note_read = note_read
+        self.members: list[weakref.ref[Scalar]] = []
+        self.is_open = True
+
+
+class Scalar(float):
     """A number known at run time: an argument of the function, or computed from such arguments."""
 
-    __slots__ = ("compute", "family", "index", "note_read", "operands", "value", "__weakref__")
+    __slots__ = ("compute", "family", "index", "operands", "value", "__weakref__")
 
     __tree_leaf__ = True
 
-    def __init__(
-        self,
+    value: float
+    index: int
+    compute: Compute | None
+    operands: tuple[Any, ...]
+    family: Family | None
+
+    def __new__(
+        cls,
         value: float,
         index: int = -1,
         compute: Compute | None = None,
         operands: tuple[Any, ...] = (),
-        note_read: Callable[[], None] | None = None,
-        family: list[weakref.ref[Scalar]] | None = None,
-    ) -> None:
-        self.value = value
-        self.index = index  # the argument it is, or -1
-        self.compute = compute
-        self.operands = operands
-        self.note_read = note_read
-        self.family = family  # all scalars of one recording: who is still there when it has ended?
+        family: Family | None = None,
+    ) -> Scalar:
+        """The number `value`: argument `index`, or what `compute` makes of `operands`."""
+        if index < 0 and compute is None:  # `type(number)(1)` of somebody who knows nothing of this class
+            return float(value)  # type: ignore[return-value]
+        made = float.__new__(cls, value)
+        made.value, made.index, made.compute, made.operands, made.family = value, index, compute, operands, family
         if family is not None:
-            family.append(weakref.ref(self))
+            family.members.append(weakref.ref(made))
+        return made
 
-    def evaluate(self, arguments: list[float]) -> float:
+    def evaluate(self, arguments: Sequence[float]) -> float:
         """The value for other arguments."""
         if self.compute is None:
             return arguments[self.index]
@@ -54,61 +71,119 @@ class Scalar:
         name = getattr(self.compute, "__qualname__", repr(self.compute))
         return (name, *(each.identity() if isinstance(each, Scalar) else each for each in self.operands))
 
-    def _apply(self, compute: Compute, *operands: Any) -> Scalar:
-        values = [each.value if isinstance(each, Scalar) else each for each in operands]
-        first = next((each for each in operands if isinstance(each, Scalar) and each.note_read), self)
-        return Scalar(compute(*values), -1, compute, operands, first.note_read, first.family)
-
     def copy(self) -> Scalar:
         """How it is computed, without a tie to the recording it comes from."""
         operands = tuple([each.copy() if isinstance(each, Scalar) else each for each in self.operands])
         return Scalar(self.value, self.index, self.compute, operands)
 
+    def arguments(self) -> set[int]:
+        """The arguments that it depends on."""
+        found: set[int] = set()
+        waiting: list[Any] = [self]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, Scalar):
+                waiting += each.operands
+                if each.compute is None:
+                    found.add(each.index)
+        return found
+
+    def read(self) -> float:
+        """The number of today; the recording is told."""
+        family = self.family
+        if family is not None and family.is_open:
+            for index in self.arguments():
+                family.note_read(index)
+        return self.value
+
+    # Arithmetic
+
+    def _apply(self, compute: Compute, *operands: Any) -> Any:
+        result = compute(*[each.value if isinstance(each, Scalar) else each for each in operands])
+        if result.__class__ is not float:  # a negative number to a broken power is complex
+            self.read()
+            return result
+        family = next((each.family for each in operands if isinstance(each, Scalar) and each.family), self.family)
+        if family is not None and not family.is_open:
+            return result
+        return Scalar(result, -1, compute, operands, family)
+
+    def _with(self, compute: Compute, one: Any, two: Any, other: Any) -> Any:
+        kind = other.__class__
+        if kind is float or kind is int or kind is Scalar or kind is bool:
+            return self._apply(compute, one, two)
+        if not getattr(kind, "__tree_leaf__", False):  # tensors take numbers as they are, others look into them
+            self.read()
+        return NotImplemented
+
     def __add__(self, other: Any) -> Any:
-        return self._apply(_add, self, other) if _is_number(other) else NotImplemented
+        return self._with(operator.add, self, other, other)
 
     def __radd__(self, other: Any) -> Any:
-        return self._apply(_add, other, self) if _is_number(other) else NotImplemented
+        return self._with(operator.add, other, self, other)
 
     def __sub__(self, other: Any) -> Any:
-        return self._apply(_subtract, self, other) if _is_number(other) else NotImplemented
+        return self._with(operator.sub, self, other, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._apply(_subtract, other, self) if _is_number(other) else NotImplemented
+        return self._with(operator.sub, other, self, other)
 
     def __mul__(self, other: Any) -> Any:
-        return self._apply(_multiply, self, other) if _is_number(other) else NotImplemented
+        return self._with(operator.mul, self, other, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._apply(_multiply, other, self) if _is_number(other) else NotImplemented
+        return self._with(operator.mul, other, self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._apply(_divide, self, other) if _is_number(other) else NotImplemented
+        return self._with(operator.truediv, self, other, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._apply(_divide, other, self) if _is_number(other) else NotImplemented
+        return self._with(operator.truediv, other, self, other)
 
-    def __pow__(self, other: Any) -> Any:
-        return self._apply(_power, self, other) if _is_number(other) else NotImplemented
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(operator.floordiv, self, other, other)
 
-    def __rpow__(self, other: Any) -> Any:
-        return self._apply(_power, other, self) if _is_number(other) else NotImplemented
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with(operator.floordiv, other, self, other)
 
-    def __neg__(self) -> Scalar:
-        return self._apply(_negate, self)
+    def __mod__(self, other: Any) -> Any:
+        return self._with(operator.mod, self, other, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(operator.mod, other, self, other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(self.read(), other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return divmod(other, self.read())
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            return pow(self.read(), other, modulus)
+        return self._with(operator.pow, self, other, other)
+
+    def __rpow__(self, other: Any, modulus: Any = None) -> Any:
+        return self._with(operator.pow, other, self, other)
+
+    def __neg__(self) -> Any:
+        return self._apply(operator.neg, self)
 
     def __pos__(self) -> Scalar:
         return self
 
-    def sqrt(self) -> Scalar:
+    def __abs__(self) -> Any:
+        return self._apply(operator.abs, self)
+
+    def sqrt(self) -> Any:
         """The square root."""
         return self._apply(math.sqrt, self)
 
-    def exp(self) -> Scalar:
+    def exp(self) -> Any:
         """e to this power."""
         return self._apply(math.exp, self)
 
-    def log(self) -> Scalar:
+    def log(self) -> Any:
         """The natural logarithm."""
         return self._apply(math.log, self)
 
@@ -116,66 +191,31 @@ class Scalar:
         """This number to a power."""
         return self**exponent
 
-    # Reads
+    def __copy__(self) -> Scalar:
+        return self
 
-    def _read(self) -> float:
-        if self.note_read is not None:
-            self.note_read()
-        return self.value
+    def __deepcopy__(self, memo: Any) -> Scalar:
+        return self
 
-    def __float__(self) -> float:
-        return self._read()
-
-    def __int__(self) -> int:
-        return int(self._read())
-
-    def __bool__(self) -> bool:
-        return bool(self._read())
-
-    def __lt__(self, other: Any) -> bool:
-        return self._read() < float(other)
-
-    def __le__(self, other: Any) -> bool:
-        return self._read() <= float(other)
-
-    def __gt__(self, other: Any) -> bool:
-        return self._read() > float(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self._read() >= float(other)
-
-    def __eq__(self, other: object) -> bool:
-        return self._read() == (other._read() if isinstance(other, Scalar) else other)
-
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        return f"Scalar({self.value!r})"
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return float, (self.read(),)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Scalar)
+def _reads(name: str) -> Any:
+    """A method of float that reads the number."""
+    function = getattr(float, name)
+
+    def method(self: Scalar, *args: Any) -> Any:
+        return function(self.read(), *[each.read() if isinstance(each, Scalar) else each for each in args])
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Scalar.{name}", function.__doc__
+    return method
 
 
-def _add(x: float, y: float) -> float:
-    return x + y
-
-
-def _subtract(x: float, y: float) -> float:
-    return x - y
-
-
-def _multiply(x: float, y: float) -> float:
-    return x * y
-
-
-def _divide(x: float, y: float) -> float:
-    return x / y if y else math.copysign(math.inf, x) if x else math.nan
-
-
-def _power(x: float, y: float) -> float:
-    return float(x**y)
-
-
-def _negate(x: float) -> float:
-    return -x
+for _name in (
+    "__float__ __int__ __bool__ __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __hash__ __repr__ __str__ __format__ "
+    "__round__ __trunc__ __floor__ __ceil__ __getnewargs__ is_integer as_integer_ratio hex conjugate"
+).split():
+    setattr(Scalar, _name, _reads(_name))
+Scalar.real = property(lambda self: self.read())  # type: ignore[assignment, method-assign]
+Scalar.imag = property(lambda self: self.read().imag)  # type: ignore[assignment, method-assign]

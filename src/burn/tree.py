@@ -22,7 +22,10 @@ Further abilities of a class, all optional:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import enum
+import types
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
@@ -187,9 +190,14 @@ def _static(walk: Walk, value: Any) -> Structure:
 
 def _fields_of(kind: Any) -> Way:
     names = tuple(each.name for each in dataclasses.fields(kind))
+    known = frozenset(names)
 
     def fields(walk: Walk, value: Any) -> Structure:
-        return _node(walk, kind, names, [getattr(value, name) for name in names])
+        held = getattr(value, "__dict__", None)
+        if held is None or (len(held) <= len(names) and known.issuperset(held)):
+            return _node(walk, kind, names, [getattr(value, name) for name in names])
+        own = (*names, *[name for name in held if name not in known])  # what `__post_init__` and others set
+        return _node(walk, kind, own, [getattr(value, name) for name in own])
 
     return fields
 
@@ -219,26 +227,109 @@ _WAYS: dict[Any, Way] = {}
 
 
 class _ById:
-    """An unhashable static value: equal only to itself."""
+    """A value that is equal only to itself; held weakly where it can be, so that no key keeps it alive."""
 
-    __slots__ = ("value",)
+    __slots__ = ("_hash", "_reference")
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self._hash = id(value)
+        try:
+            self._reference: Callable[[], Any] = weakref.ref(value)
+        except TypeError:
+            self._reference = lambda: value
+
+    @property
+    def value(self) -> Any:
+        """The value, or None if it is gone."""
+        return self._reference()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody has the value any more."""
+        return self._reference() is None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.value is self.value
+        if not isinstance(other, _ById):
+            return False
+        value = self._reference()
+        return value is not None and other._reference() is value
 
     def __hash__(self) -> int:
-        return id(self.value)
+        return self._hash
+
+
+ATOMS: frozenset[Any] = frozenset(
+    (int, float, bool, str, bytes, complex, range, type(None), type(...), type(NotImplemented))
+)
+"""Classes of immutable values without parts."""
+
+
+def told(value: Any) -> Any:
+    """A value in hashable data that is equal for equal values and for no others; None where it cannot be told so."""
+    kind = value.__class__
+    if kind in ATOMS:
+        return (kind, repr(value)) if kind is float or kind is complex else (kind, value)
+    if isinstance(value, enum.Enum) or (isinstance(value, _FUNCTIONS) and is_ours(value)):
+        return (kind, _ById(value))
+    if kind is list or kind is tuple:
+        parts = [told(each) for each in value]
+    elif kind is dict:
+        parts = [told(each) for pair in value.items() for each in pair]
+    elif getattr(kind, "__constant__", False) or (is_ours(kind) and kind.__hash__ not in (None, object.__hash__)):
+        try:
+            hash(value)
+        except TypeError:
+            return None
+        return (kind, value)
+    else:
+        return None
+    return None if None in parts else (kind, *parts)
+
+
+_FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType)
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a class or function belongs to this package."""
+    return (getattr(value, "__module__", None) or "").partition(".")[0] in ("burn", "burn_import", "builtins")
 
 
 def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return _ById(value)
-    return (type(value), value)
+    kind = value.__class__
+    if kind in ATOMS and kind is not float and kind is not complex:
+        return (kind, value)
+    description = told(value)
+    return _ById(value) if description is None else _Told(description, value)
+
+
+class _Told:
+    """A value that is told by other data than itself."""
+
+    __slots__ = ("description", "value")
+
+    def __init__(self, description: Any, value: Any) -> None:
+        self.description, self.value = description, value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Told) and other.description == self.description
+
+    def __hash__(self) -> int:
+        return hash(self.description)
+
+
+def opaque_values(structure: Structure) -> Iterator[Any]:
+    """The values in a tree that are equal only to themselves; None for one that is gone."""
+    if structure.kind is STATIC and structure.token.__class__ is _ById:
+        yield structure.token.value
+    for child in structure.children:
+        yield from opaque_values(child)
+
+
+def is_gone(structure: Structure) -> bool:
+    """Whether a value in a tree that is equal only to itself is there no more, so that no tree will be equal to it."""
+    if structure.kind is STATIC and structure.token.__class__ is _ById:
+        return structure.token.is_gone
+    return any(map(is_gone, structure.children))
 
 
 # Putting together
@@ -277,7 +368,7 @@ class Assembly:
                 self.collected.append(leaf)
             return leaf
         if kind is STATIC:
-            return token.value if token.__class__ is _ById else token[1]
+            return token[1] if token.__class__ is tuple else token.value
         if kind is KNOWN:
             return self.mutables[token]
         maker = _MAKERS.get(kind)

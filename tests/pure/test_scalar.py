@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import math
+import pickle
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burn.scalar import Scalar
+from burn.scalar import Family, Scalar
 
 numbers = st.floats(0.1, 10.0)
 
@@ -35,19 +40,69 @@ def test_functions_of_a_scalar():
         assert recorded.evaluate([2.0]) == function(2.0)
 
 
-def test_division_by_zero_is_infinite_or_nan_as_on_a_device():
-    assert (Scalar(1.0, 0) / 0.0).value == math.inf
-    assert (-1.0 / Scalar(0.0, 0)).value == -math.inf
-    assert math.isnan((Scalar(0.0, 0) / 0.0).value)
+def test_division_by_zero_fails_as_it_does_for_floats():
+    for divide in (lambda: Scalar(1.0, 0) / 0.0, lambda: -1.0 / Scalar(0.0, 0), lambda: Scalar(0.0, 0) // 0.0):
+        with pytest.raises(ZeroDivisionError):
+            divide()
+    with pytest.raises(ZeroDivisionError):
+        (1.0 / Scalar(1.0, 0)).evaluate([0.0])
+
+
+def test_a_scalar_is_a_float():
+    x = Scalar(2.5, 0)
+    assert isinstance(x, float)
+    assert [abs(-x), round(x), int(x), f"{x:.1f}", str(x), repr(x), hash(x)] == [
+        2.5,
+        2,
+        2,
+        "2.5",
+        "2.5",
+        "2.5",
+        hash(2.5),
+    ]
+    assert {2.5: "found"}[x] == "found"
+    assert json.dumps([x]) == "[2.5]"
+    assert pickle.loads(pickle.dumps(x)) == 2.5
+    assert type(pickle.loads(pickle.dumps(x))) is float
+    assert copy.deepcopy(x) is x
+    assert [divmod(x, 2.0), x // 2.0, x % 2.0, 7.0 % x, math.floor(x), math.ceil(x)] == [
+        (1.0, 0.5),
+        1.0,
+        0.5,
+        2.0,
+        2,
+        3,
+    ]
+
+
+def test_a_broken_power_of_a_negative_number_is_complex_as_it_is_for_floats():
+    assert Scalar(-2.0, 0) ** 0.5 == (-2.0) ** 0.5
 
 
 @pytest.mark.parametrize(
-    "read", [float, int, bool, lambda s: s > 1, lambda s: s <= 1, lambda s: s == 1.0, lambda s: math.sin(s)]
-)
+    "read",
+    [
+        float, int, bool, str, repr, hash, round, "{:.2f}".format, math.floor, math.trunc, pickle.dumps,
+        lambda s: s > 1, lambda s: s <= 1, lambda s: s == 1.0, lambda s: s != 2, lambda s: s in (1.0,),
+        lambda s: s.real, lambda s: s.is_integer(), lambda s: max(s, 1.0), lambda s: {}.get(s), lambda s: divmod(s, 2.0),
+        lambda s: s * np.float64(2.0), lambda s: s + Fraction(1, 2),
+    ],
+)  # fmt: skip
 def test_every_way_to_a_python_number_is_noticed(read):
     noticed = []
-    read(Scalar(1.5, 0, note_read=lambda: noticed.append(1)) * 2.0)
-    assert noticed
+    family = Family(noticed.append)
+    read(Scalar(1.5, 0, family=family) * Scalar(2.0, 3, family=family))
+    assert set(noticed) == {0, 3}
+
+
+def test_after_its_recording_a_scalar_is_a_plain_number():
+    noticed = []
+    family = Family(noticed.append)
+    x = Scalar(1.5, 0, family=family)
+    family.is_open = False
+    assert type(x * 2.0) is float
+    assert x > 1.0
+    assert not noticed
 
 
 def test_equal_computations_have_equal_identities():

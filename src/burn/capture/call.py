@@ -75,6 +75,10 @@ class Call:
         inside = range(self.given, self.outside)
         return [i for i, leaf in enumerate(self.leaves) if leaf.__class__ is float and i not in inside]
 
+    def numbers(self) -> list[float]:
+        """The run-time numbers."""
+        return [self.leaves[position] for position in self.number_positions()]
+
     # Putting numbers and old values in place
 
     def arguments(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -88,7 +92,7 @@ class Call:
             end = position + structure.leaves
             part = leaves[position:end]
             changed = any(new is not old for new, old in zip(part, self.leaves[position:end], strict=True))
-            made.append(Assembly(self.mutables).make(structure, part) if changed else value)
+            made.append(_replaced(value, structure, part, self.mutables) if changed else value)
             position = end
         count = len(self.args)
         return tuple(made[:count]), dict(zip(self.kwargs, made[count:], strict=True))
@@ -109,6 +113,20 @@ class Call:
         for position, now in enumerate(surroundings.values()):
             if now is not self.values[position]:
                 surroundings.bind(position, self.values[position])
+
+    def settle_failed(self, args: Any, kwargs: Any) -> None:
+        """After an exception: what had happened has happened, with plain numbers in the place of scalars."""
+        for mutable in self.mutables:
+            walk = Walk(self.mutables)
+            structure = walk.contents(mutable)
+            if any(isinstance(leaf, Scalar) for leaf in walk.leaves):
+                leaves = [leaf.value if isinstance(leaf, Scalar) else leaf for leaf in walk.leaves]
+                mutable.__tree_update__(structure.token, Assembly(self.mutables).children(structure, leaves))
+        for position, now in enumerate(self.surroundings.values()):
+            if now is not self.values[position] and position < len(self.surroundings.names):
+                self.surroundings.bind(position, plain(now))
+        for old, new in zip((*self.args, *self.kwargs.values()), (*args, *kwargs.values()), strict=True):
+            _write(old, plain(new))
 
 
 class After:
@@ -131,6 +149,8 @@ class After:
         for position, now in enumerate(call.surroundings.values()):
             if now is not call.values[position]:
                 self._take(walk, "name", position, walk.take(now))
+        self.fills_cache = False
+        """Whether what it changed in place is a container of plain values, which may be the last time."""
         self.in_place = self._changed_in_place(leaves)
 
     def _take(self, walk: Walk, what: str, number: int, structure: Structure) -> None:
@@ -149,8 +169,6 @@ class After:
         end = call.given
         for position, (value, now) in enumerate(zip(call.values, surroundings.values(), strict=True)):
             before = call.around[position]
-            if not isinstance(before, Structure):
-                continue
             begin, end = end, end + before.leaves
             if now is not value:
                 continue
@@ -158,10 +176,9 @@ class After:
             structure = walk.take(value)
             if structure == before and same_leaves(walk.leaves, leaves[begin:end]):
                 continue
-            if before.leaves or structure.leaves:
-                name = surroundings.names[position] if position < len(surroundings.names) else "a default or self"
-                return f"{name} is changed in place; bind the name to a new value instead"
-            surroundings.by_identity.add(position)
+            self.fills_cache = not before.leaves and not structure.leaves
+            name = surroundings.names[position] if position < len(surroundings.names) else "a default or self"
+            return f"{name} is changed in place; bind the name to a new value instead"
         return ""
 
     def _write_back(self) -> None:
@@ -169,11 +186,6 @@ class After:
         call = self.call
         for old, new in zip((*call.args, *call.kwargs.values()), (*self.args, *self.kwargs.values()), strict=True):
             _write(old, plain(new))
-
-    def key(self) -> Any:
-        """The key of the call, now that it is known which of its surroundings it changes itself."""
-        call = self.call
-        return (call.structure, call.surroundings.take(call.values, Walk(call.mutables, apart=True)), *call.key[2:])
 
     def settle(self) -> Any:
         """The result, with plain numbers in everything that the call made."""
@@ -232,6 +244,30 @@ def plain(value: Any) -> Any:
     return Assembly().make(structure, [leaf.value if isinstance(leaf, Scalar) else leaf for leaf in walk.leaves])
 
 
+def _replaced(value: Any, structure: Structure, leaves: list[Any], mutables: list[Any]) -> Any:
+    """A copy of a tree with other leaves; what the tree does not tell (slots, attributes) is as it was."""
+    kind, made = value.__class__, None
+    if structure.kind in (list, tuple, dict) or dataclasses.is_dataclass(structure.kind):
+        parts, position = [], 0
+        names = structure.token if structure.kind not in (list, tuple) else range(len(structure.children))
+        for name, child in zip(names, structure.children, strict=True):
+            old = value[name] if structure.kind in (list, tuple, dict) else getattr(value, name)
+            end = position + child.leaves
+            parts.append(_replaced(old, child, leaves[position:end], mutables) if child.leaves else old)
+            position = end
+        if structure.kind is dict:
+            return dict(zip(structure.token, parts, strict=True))
+        if structure.kind in (list, tuple):
+            return structure.kind(parts)
+        made = object.__new__(kind)
+        if hasattr(value, "__dict__"):
+            made.__dict__.update(value.__dict__)
+        for name, part in zip(names, parts, strict=True):
+            object.__setattr__(made, name, part)
+        return made
+    return Assembly(mutables).make(structure, leaves)
+
+
 def _write(old: Any, new: Any) -> None:
     """Change a list, dict or dataclass so that it holds what `new` does."""
     if old is new or type(old) is not type(new):
@@ -244,3 +280,5 @@ def _write(old: Any, new: Any) -> None:
     elif dataclasses.is_dataclass(old):
         for field in dataclasses.fields(old):
             object.__setattr__(old, field.name, getattr(new, field.name))
+        if hasattr(new, "__dict__"):
+            vars(old).update(vars(new))

@@ -7,6 +7,7 @@ import functools
 import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Generic, TypeVar
 
 from burn.backend.fusion import Fusion
@@ -15,6 +16,7 @@ from burn.capture.call import After, Call
 from burn.capture.checking import compare, expected
 from burn.capture.ints import MOST_VALUES, Ints
 from burn.capture.leaves import fused_device, places, unfit
+from burn.capture.looking import Ignore
 from burn.capture.quick import MISS
 from burn.capture.recording import Capture, Recording
 from burn.capture.replay import Replay, is_donated
@@ -22,12 +24,17 @@ from burn.capture.surroundings import Surroundings
 from burn.device import current_device
 from burn.errors import ArgumentError
 from burn.program import to_text
+from burn.tree import is_gone
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST_CAPTURES = 64
 MOST_CURRENT = 4
 MOST_PLAIN = 1024
+MOST_KINDS = 8
+"""Recordings of one key that differ in what the function's Python reads; a function with more runs plainly."""
+
+FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType, functools.partial, type)
 
 
 class CaptureWarning(UserWarning):
@@ -44,6 +51,7 @@ def compile(
     check: int = 0,
     notice: Notice | None = None,
     tune: bool = False,
+    ignore: Sequence[Any] = (),
 ) -> Any:
     """Capture `function`; as a decorator with options too: `@burn.compile(check=10)`.
 
@@ -51,29 +59,47 @@ def compile(
     `check=n` compares every n-th replayed call with a plain one and raises where they differ.
     `notice` is called with each reason why calls run without capture, in the place of a `CaptureWarning`.
     `tune` measures which kernels are fastest when a plan is made, where that is not known (see `burn.tune`).
+    `ignore` lists what a replay may pass over: names and paths as notices give them (`"log"`, `"self.calls"`,
+    `"print"`), or the objects themselves. Changes of these, and what they hold, then neither guard nor forbid a replay.
     """
     if function is None:
-        return functools.partial(compile, donate=donate, check=check, notice=notice, tune=tune)
-    return Compiled(function, tuple(donate), check, notice, tune)
+        return functools.partial(compile, donate=donate, check=check, notice=notice, tune=tune, ignore=ignore)
+    return Compiled(function, tuple(donate), check, notice, tune, ignore)
 
 
 class Compiled(Generic[F]):
     """A function under capture. Calling it records, replays, or runs it plainly."""
 
     def __init__(
-        self, function: F, donate: tuple[int, ...], check: int, notice: Notice | None = None, tune: bool = False
+        self,
+        function: F,
+        donate: tuple[int, ...],
+        check: int,
+        notice: Notice | None = None,
+        tune: bool = False,
+        ignore: Sequence[Any] = (),
     ) -> None:
         if not callable(function):
             raise ArgumentError(f"compile: needs a function, got {function!r}")
-        functools.update_wrapper(self, function)
-        self.function, self.donate, self.check, self.tune = function, donate, check, tune
+        self.function: Any = function
+        if isinstance(function, FUNCTIONS):
+            functools.update_wrapper(self, function)
+        else:  # an object that can be called, such as a module
+            self.__name__ = self.__qualname__ = type(function).__name__
+            self.function = type(function).__call__.__get__(function)
+        self.donate, self.check, self.tune = donate, check, tune
+        self.ignore = Ignore(ignore)
         self._tell = notice
-        self.recorded: OrderedDict[Any, Capture] = OrderedDict()
-        self.ready: OrderedDict[Any, Capture] = OrderedDict()
+        self.recorded: OrderedDict[Any, list[Capture]] = OrderedDict()
+        self.ready: OrderedDict[Any, list[Capture]] = OrderedDict()
         self.plain: dict[Any, str] = {}
         self.warned: set[str] = set()
         self.calls = 0
-        self.surroundings = Surroundings(function)
+        self._read: dict[Any, dict[int, str]] = {}  # the numbers that are read, and where: captures hold for one value
+        self._effects: dict[str, int] = {}  # how often calls did what cannot be replayed
+        self.always_plain = ""
+        """Why no call is recorded any more, if that is so."""
+        self.surroundings = Surroundings(self.function, self.ignore)
         self._ints = Ints(function)
         self._current: deque[Replay] = deque()  # those that ran last
 
@@ -86,6 +112,9 @@ class Compiled(Generic[F]):
             try:
                 latest = current.pop()
             except IndexError:  # another thread took it
+                return self._called(args, kwargs)
+            if latest.guards is not None and latest.guards(args, kwargs):
+                latest.capture.idle.append(latest)
                 return self._called(args, kwargs)
             run = latest.quick
             if run is not None and not kwargs:
@@ -116,6 +145,9 @@ class Compiled(Generic[F]):
                 latest = current.pop()
             except IndexError:  # another thread took it
                 return self._called_on_arrays(args, kwargs)
+            if latest.guards is not None and latest.guards(args, kwargs):
+                latest.capture.idle.append(latest)
+                return self._called_on_arrays(args, kwargs)
             run = latest.quick
             if run is not None and not kwargs:
                 result = run(args, True)
@@ -140,8 +172,10 @@ class Compiled(Generic[F]):
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not look like the one before."""
+        if self.always_plain:
+            return self.function(*args, **kwargs)
         call = Call(self.surroundings, args, kwargs)
-        capture = self.ready.get(call.key)
+        capture = self.captured(call)
         if capture is not None and capture.device.stream.on_flush is None:
             return self._replay(capture, call)
         if holds_arrays((args, kwargs)):
@@ -159,38 +193,125 @@ class Compiled(Generic[F]):
             return self.function(*args, **kwargs)
         return self._record(device, call)
 
+    def captured(self, call: Call) -> Capture | None:
+        """The capture that a call would replay."""
+        return self._fitting(self.ready, call)
+
+    def _fitting(self, store: OrderedDict[Any, list[Capture]], call: Call, loosely: bool = False) -> Capture | None:
+        """The capture that was made for such calls, with everything that it read being what it was.
+
+        With `loosely` numbers may be others, unless they are known to be read.
+        """
+        kinds = store.get(call.key)
+        if not kinds:
+            return None
+        numbers = call.numbers()
+        read = self._read.get(call.key, {})
+        for capture in kinds:
+            takes = capture.takes(numbers, read if loosely else capture.fixed)
+            if takes and not capture.guards.moved(call.surroundings, call.args, call.kwargs):
+                return capture
+        return None
+
+    def _moved(self, call: Call) -> str:
+        """What a call reads that is another than in the recordings of its kind."""
+        for capture in (*self.ready.get(call.key, ()), *self.recorded.get(call.key, ())):
+            if found := capture.guards.moved(call.surroundings, call.args, call.kwargs):
+                return f"{found} is another at every call"
+        return ""
+
     # Recording
 
     def _record(self, device: Fusion[Any], call: Call) -> Any:
-        recording = Recording(device, call)
+        """Run the function and note what it does.
+
+        The first recording of a kind takes plain floats, and is a plain call in every way. In later ones those that
+        may change are scalars, and what is computed from them must give the numbers of the earlier one. A number is
+        free when it had two values; until then, and if it is read, a capture holds for one value of it.
+        """
+        key = call.key
+        earlier = self._fitting(self.ready, call, True) or self._fitting(self.recorded, call, True)
+        read = self._read.setdefault(key, {})
+        moved = self._moved(call) if earlier is None else ""
+        recording = Recording(device, call, set(read) if earlier is not None else None, self.ignore)
         after = recording.run(self.function)
         capture = recording.capture(after)
-        key = after.key()
+        for number, why in recording.read.items():
+            read.setdefault(number, why)
         if capture is None:
-            self._give_up(key, recording.reason)
-            return after.settle()
-        earlier = self.recorded.pop(key, None)
-        difference = None if earlier is None else earlier.same_as(capture)
-        if earlier is None:
-            _remember(self.recorded, key, capture)
-        elif difference is not None:
-            self._give_up(key, difference)
-        else:
-            free = tuple(is_donated(source, self.donate, call.structure) for source in capture.sources)
-            capture.prepare(free)
-            if self.tune and hasattr(capture.plan, "tune"):
-                capture.plan.tune()
-            _remember(self.ready, key, capture)
-        if earlier is None:
+            self._not_captured(key, recording)
+        elif earlier is None:
+            self._add(self.recorded, key, capture, moved or "; ".join(dict.fromkeys(read.values())))
             self._watch_ints(call)
+        else:
+            self._compare(call, earlier, capture)
         result = after.settle()
         del after
         leaked = recording.leaked_number()
         if leaked:
-            self.recorded.pop(key, None)
-            self.ready.pop(key, None)
             self._give_up(key, leaked)
         return result
+
+    def _compare(self, call: Call, earlier: Capture, capture: Capture) -> None:
+        """Two recordings: of one kind of call, which can be replayed now, or of two, or with a fault."""
+        key, read = call.key, self._read[call.key]
+        changed = earlier.changed_numbers(capture.values)
+        if changed.isdisjoint(read):
+            difference = earlier.same_as(capture)
+            if difference is None and earlier.plan is not None:
+                earlier.fixed -= changed
+                self._forget(earlier)
+                return
+            if difference is None:
+                capture.fixed -= changed
+                self._drop(self.recorded, key, earlier)
+                self._prepare(call, capture)
+                return
+            if not changed:
+                self._give_up(key, difference)
+                return
+            for number in changed:  # it went by a way that is not seen
+                read[number] = difference
+        self._add(self.recorded, key, capture, "; ".join(dict.fromkeys(read[each] for each in changed & read.keys())))
+
+    def _prepare(self, call: Call, capture: Capture) -> None:
+        capture.prepare(tuple(is_donated(source, self.donate, call.structure) for source in capture.sources))
+        if self.tune and hasattr(capture.plan, "tune"):
+            capture.plan.tune()
+        self._add(self.ready, call.key, capture)
+
+    def _not_captured(self, key: Any, recording: Recording) -> None:
+        """A call that cannot be replayed: for good, unless it did something that it may have done for the last time."""
+        reason = recording.reason
+        if recording.is_final:
+            self._give_up(key, reason)
+            return
+        times = self._effects[reason] = self._effects.get(reason, 0) + 1
+        if times > 1:
+            self._give_up(key, reason)
+        if times > MOST_KINDS:  # what it changes is part of the key: every call is of a new kind
+            self.always_plain = reason
+
+    def _add(self, store: OrderedDict[Any, list[Capture]], key: Any, capture: Capture, why: str = "") -> None:
+        kinds = store.setdefault(key, [])
+        kinds.append(capture)
+        store.move_to_end(key)
+        if len(kinds) > MOST_KINDS:
+            self._give_up(key, why or "what it reads is another at every call")
+        while sum(map(len, store.values())) > MOST_CAPTURES:
+            store.popitem(last=False)
+        for each in [each for each in store if is_gone(each[0])]:
+            del store[each]
+
+    def _drop(self, store: OrderedDict[Any, list[Capture]], key: Any, capture: Capture) -> None:
+        kinds = [each for each in store.pop(key, ()) if each is not capture]
+        if kinds:
+            store[key] = kinds
+
+    def _forget(self, capture: Capture) -> None:
+        """Replays of a capture are to be made anew."""
+        capture.idle.clear()
+        self._current = deque([each for each in self._current if each.capture is not capture])
 
     def _watch_ints(self, call: Call) -> None:
         """Warn of an int that has another value whenever something is recorded."""
@@ -205,8 +326,11 @@ class Compiled(Generic[F]):
         return getattr(self.function, "__qualname__", repr(self.function))
 
     def _give_up(self, key: Any, reason: str) -> None:
-        if len(self.plain) >= MOST_PLAIN:
-            self.plain.clear()
+        for store in (self.plain, self._read):
+            if len(store) >= MOST_PLAIN:
+                store.clear()
+        self.recorded.pop(key, None)
+        self.ready.pop(key, None)
         self.plain[key] = reason
         self._notice(reason)
 
@@ -247,22 +371,17 @@ class Compiled(Generic[F]):
     def explain(self) -> str:
         """What was captured, and why other calls were not."""
         parts = []
-        for capture in self.ready.values():
+        for capture in [each for kinds in self.ready.values() for each in kinds]:
             parts.append(f"captured:\n{to_text(capture.program)}")
             if hasattr(capture.plan, "describe"):
                 parts.append(f"plan:\n{capture.plan.describe()}")
         parts += [
             f"recorded once; the next equal call will be captured:\n{to_text(c.program)}"
-            for c in self.recorded.values()
+            for kinds in self.recorded.values()
+            for c in kinds
         ]
         parts += [f"runs without capture: {reason}" for reason in self.plain.values()]
         return "\n\n".join(parts) or "not called yet"
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.function, '__qualname__', self.function)!s}: {len(self.ready)} captures>"
-
-
-def _remember(store: OrderedDict[Any, Capture], key: Any, capture: Capture) -> None:
-    store[key] = capture
-    while len(store) > MOST_CAPTURES:
-        store.popitem(last=False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.fusion.handle import Lazy, Storage
-from burn.capture.surroundings import MISSING
+from burn.capture.looks import MISSING
 from burn.tensor import Tensor
 from burn.tree import A_LEAF, STATIC, Structure
 

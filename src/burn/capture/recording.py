@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
-import traceback
-import weakref
 from collections import deque
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Collection
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,19 @@ from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy
 from burn.backend.fusion.stream import Draw, Stream
 from burn.capture.call import After, Call, Part
+from burn.capture.guards import Guards
 from burn.capture.leaves import layers_above, lazy_handle
+from burn.capture.looking import Ignore
+from burn.capture.looks import same_atom
 from burn.capture.numbers import Numbers
+from burn.capture.trust import where
+from burn.capture.watching import Watch
 from burn.program import Program
-from burn.scalar import Scalar
+from burn.scalar import Family, Scalar
 from burn.tensor import Tensor
+from burn.tree import opaque_values
 
 _counting = threading.Lock()
-
-PACKAGE = str(Path(__file__).parents[1])
 
 
 class Capture:
@@ -41,10 +44,16 @@ class Capture:
         number_positions: list[int],
         parts: list[Part],
         templates: list[Template],
+        values: list[float],
+        guards: Guards,
     ) -> None:
         self.device, self.program, self.sources, self.scalars = device, program, sources, scalars
         self.number_positions = number_positions  # the leaves that are run-time numbers
         self.parts, self.templates = parts, templates
+        self.values = values  # what these numbers were
+        self.fixed = set(range(len(values)))
+        """Which of the numbers hold for one value: those that were read, and those that never had another one."""
+        self.guards = guards
         self.plan: Any = None
         self.donated: list[int] = []
         self.idle: deque[Any] = deque()  # replays that nobody runs at the moment
@@ -57,23 +66,49 @@ class Capture:
         self.numbers = Numbers(self.device, len(self.number_positions), self.scalars, results)
 
     def same_as(self, other: Capture) -> str | None:
-        """None if two recordings agree, else what differs."""
+        """None if two recordings agree, else what differs: its computations of numbers must give ours."""
         if self.program.identity() != other.program.identity() or self.sources != other.sources:
             return "two calls recorded different operations"
         if self.parts != other.parts:
             return "two calls gave results of different structure"
         for mine, theirs in zip(self.scalars, other.scalars, strict=True):
-            if _literal(mine) != _literal(theirs):
-                return f"the number {theirs!r} was {mine!r} in the call before: a clock, a counter or randomness"
+            if not self._agree(mine, theirs, other):
+                now, before = getattr(theirs, "value", theirs), getattr(mine, "value", mine)
+                return f"the number {now!r} was {before!r} in the call before: a clock, a counter or randomness"
         for one, two in zip(self.templates, other.templates, strict=True):
-            if one.identity() != two.identity():
+            if one.is_number and two.is_number:
+                if not self._agree(one.value, two.value, other):
+                    return f"a result was {one} in one call and {two} in the next"
+            elif one.identity() != two.identity():
                 return f"a result was {one} in one call and {two} in the next"
         return None
 
+    def _agree(self, mine: Any, theirs: Any, other: Capture) -> bool:
+        """Whether a number of this recording and one of another are the same computation, as far as it shows."""
+        if isinstance(mine, Scalar) and isinstance(theirs, Scalar):
+            return bool(mine.identity() == theirs.identity())
+        if isinstance(mine, Draw) or isinstance(theirs, Draw):
+            return bool(_literal(mine) == _literal(theirs))
+        try:
+            if isinstance(theirs, Scalar):
+                theirs = theirs.evaluate(self.values)
+            elif isinstance(mine, Scalar):
+                mine = mine.evaluate(other.values)
+        except (ArithmeticError, ValueError):
+            return False
+        return same_atom(mine, theirs)
+
+    def changed_numbers(self, values: list[float]) -> set[int]:
+        """Which of the numbers are others than in this recording."""
+        return {i for i, (one, other) in enumerate(zip(self.values, values, strict=True)) if not same_atom(one, other)}
+
+    def takes(self, values: list[float], fixed: Collection[int]) -> bool:
+        """Whether these numbers are what they were, as far as they are fixed."""
+        mine = self.values
+        return all(mine[each] is values[each] or same_atom(mine[each], values[each]) for each in fixed)
+
 
 def _literal(scalar: Any) -> Any:
-    if isinstance(scalar, Scalar):
-        return scalar.identity()
     if not isinstance(scalar, Draw):
         return scalar
     return (scalar.what, scalar.count, scalar.value if scalar.what == "fixed" else None)
@@ -88,13 +123,17 @@ class Template:
         self.what, self.value, self.device, self.tracked = what, value, device, tracked
         self.layers = 0 if device is None else layers_above(device)
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number: a literal, or computed at every call."""
+        return self.what in ("literal", "number")
+
     def identity(self) -> Any:
         """It in plain data: equal for equal recordings."""
-        value = self.value.identity() if isinstance(self.value, Scalar) else self.value
-        return (self.what, value, self.device, self.tracked)
+        return (self.what, self.value, self.device, self.tracked)
 
     def __repr__(self) -> str:
-        return f"{self.what} {self.value}"
+        return f"{self.what} {getattr(self.value, 'value', self.value)}"
 
 
 class Recording:
@@ -103,39 +142,51 @@ class Recording:
     active = 0
     """How many functions are being recorded, in all threads."""
 
-    def __init__(self, device: Fusion[Any], call: Call) -> None:
+    def __init__(self, device: Fusion[Any], call: Call, by_value: Collection[int] | None, ignore: Ignore) -> None:
         self.device, self.call = device, call
         self.reason = ""
         self.stream: Stream = device.stream
         self.numbers = call.number_positions()
+        self.values = call.numbers()
+        if by_value is None:  # the numbers that stay plain floats
+            by_value = range(len(self.numbers))
+        self.read: dict[int, str] = {}
+        self.is_final = True
+        """Whether calls of this kind can never be replayed."""
         self.leaves = list(call.leaves)
-        self.family: list[weakref.ref[Scalar]] = []
+        self.family = Family(self.note_read)
         for index, position in enumerate(self.numbers):
-            self.leaves[position] = Scalar(call.leaves[position], index, note_read=self.note_read, family=self.family)
+            if index not in by_value:
+                self.leaves[position] = Scalar(call.leaves[position], index, family=self.family)
+        self.watch = Watch(ignore, call, self.family)
+        self.seed = device.generator().state()
 
     def run(self, function: Callable[..., Any]) -> After:
-        """Call the function on numbers of the moment; if it fails, everything is as it was."""
+        """Call the function on numbers of the moment; what an exception leaves behind is what a plain call leaves."""
         call, stream = self.call, self.stream
         stream.flush()
         stream.on_flush = self._note_flush
         with _counting:
             Recording.active += 1
+        args, kwargs = call.arguments(self.leaves)
         try:
             call.put(self.leaves)
-            args, kwargs = call.arguments(self.leaves)
-            result = function(*args, **kwargs)
+            with self.watch:
+                result = function(*args, **kwargs)
             return After(call, self.leaves, args, kwargs, result)
         except BaseException:
-            call.restore()
+            self.family.is_open = False
+            call.settle_failed(args, kwargs)
             raise
         finally:
             with _counting:
                 Recording.active -= 1
             stream.on_flush = None
 
-    def note_read(self) -> None:
+    def note_read(self, index: int) -> None:
         """A run-time number became a Python number."""
-        self.note("a number that may change is read")
+        if index not in self.read:
+            self.read[index] = f"a number that may change is read at {_users_line()}"
 
     def _note_flush(self) -> None:
         self.note("a value is read")
@@ -148,6 +199,7 @@ class Recording:
     def capture(self, after: After) -> Capture | None:
         """The capture of what was recorded, or None with a reason."""
         if self.reason:
+            self.watch.guards()
             return None
         templates = self._templates(after.leaves)
         if templates is None:
@@ -157,19 +209,45 @@ class Recording:
         if leaked:
             self.reason = f"a value of shape {leaked[0]} outlives the call without being among its results"
             return None
-        self.reason = after.in_place
+        self.reason = self.watch.finish() or after.in_place or self._seeded() or self._fresh(after)
+        guards = self.watch.guards()
+        for number in range(len(self.numbers)) if self.watch.names_classes else ():
+            self.read.setdefault(number, "the class of a number is asked for")
+        self.is_final = not (self.watch.reason or after.fills_cache)
         sources = self._sources()
         if self.reason or sources is None:
             return None
         program = self.stream.program(tuple(handle.number for handle in wanted))
         scalars = [each.copy() if isinstance(each, Scalar) else each for each in self.stream.scalars]
         self.stream.scalars[:] = [each.value if isinstance(each, Scalar) else each for each in self.stream.scalars]
-        return Capture(self.device, program, sources, scalars, self.numbers, after.parts, templates)
+        return Capture(
+            self.device, program, sources, scalars, self.numbers, after.parts, templates, self.values, guards
+        )
+
+    def _seeded(self) -> str:
+        """What is wrong if the device's stream of random numbers is not where the draws of the recording leave it."""
+        seed, offset = self.seed
+        for each in self.stream.scalars:
+            if isinstance(each, Draw) and each.what == "seed":
+                offset += (each.count + 3) // 4
+        return (
+            "" if self.device.generator().state() == (seed, offset) else "the device is seeded, or drawn from, inside"
+        )
+
+    def _fresh(self, after: After) -> str:
+        """What is wrong if a result is an object that a replay could not make."""
+        known = self.watch.known
+        for part in after.parts:
+            for value in opaque_values(part.structure):
+                if id(value) not in known and not _is_lasting(value):
+                    return f"a result is a {type(value).__name__} that was made in the call"
+        return ""
 
     def leaked_number(self) -> str:
         """What is wrong if somebody still holds a run-time number; asked when the call is forgotten, as this is now."""
         self.leaves = []
-        alive = [each for each in self.family if each() is not None]
+        self.family.is_open = False
+        alive = [each for each in self.family.members if each() is not None]
         if alive:
             gc.collect()
         if all(each() is None for each in alive):
@@ -248,9 +326,10 @@ class Recording:
         return sources
 
 
+def _is_lasting(value: Any) -> bool:
+    return isinstance(value, type | ModuleType | BuiltinFunctionType) or value is None
+
+
 def _users_line() -> str:
-    """The innermost line outside this package."""
-    for frame in reversed(traceback.extract_stack()):
-        if not frame.filename.startswith(PACKAGE):
-            return f"{Path(frame.filename).name}, line {frame.lineno}: {frame.line}"
-    return "an unknown line"
+    """The innermost line of the user's."""
+    return where(sys._getframe())

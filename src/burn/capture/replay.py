@@ -20,6 +20,7 @@ from burn.backend.fusion.stream import as_storages
 from burn.capture.assembling import assembler
 from burn.capture.call import Call, commit
 from burn.capture.leaves import layers_above, lazy_handle, wrapped
+from burn.capture.looks import same_atom
 from burn.capture.quick import Donations, quick
 from burn.capture.recording import Capture
 from burn.errors import ArgumentError
@@ -45,7 +46,11 @@ class Replay:
         static = all(map(_is_static, given.around))
         self.statics: list[Any] | None = list(given.values) if static else None
         self.contents = given.contents
-        self.expected = [_expected(leaf, given.given <= i < given.outside) for i, leaf in enumerate(given.leaves)]
+        fixed = {capture.number_positions[each] for each in capture.fixed}
+        self.expected = [
+            _expected(leaf, given.given <= i < given.outside or i in fixed) for i, leaf in enumerate(given.leaves)
+        ]
+        self.guards = capture.guards.function(given.surroundings)
         handles = [lazy_handle(leaf) if isinstance(leaf, Tensor) else None for leaf in given.leaves]
         self.aliases = _aliases([-1 - i if each is None else id(each) for i, each in enumerate(handles)])
         self.positions = range(len(self.expected))
@@ -94,9 +99,6 @@ class Replay:
                 leaves.append(value)
             elif value.__class__ is sequence and len(value) == structure[3]:
                 leaves += value
-            elif structure.__class__ is tuple:
-                if (id(value), value.__class__) != structure:
-                    return None
             else:
                 if walk is None:
                     walk = Walk((), True, leaves)
@@ -138,7 +140,7 @@ class Replay:
                 given.append((position, leaf))
                 continue
             if kind is float:
-                if shape is not None and leaf != shape:  # a number of the surroundings
+                if shape is not None and leaf is not shape and not same_atom(leaf, shape):  # a number that is fixed
                     return False
                 continue
             if (

@@ -47,7 +47,7 @@ def tune(function: Callable[..., Any], *args: Any, again: bool = False, progress
 def _captured(compiled: Compiled[Any], args: Any, kwargs: Any, reasons: list[str]) -> Capture:
     """The capture of a call, made by calling where there is none."""
     for _ in range(MOST_CALLS):
-        capture = compiled.ready.get(Call(compiled.surroundings, args, kwargs).key)
+        capture = compiled.captured(Call(compiled.surroundings, args, kwargs))
         if capture is not None:
             return capture
         if compiled.donate:

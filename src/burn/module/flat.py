@@ -82,7 +82,7 @@ def _note_containers(fields: dict[str, Any], noted: list[tuple[Any, tuple[Any, .
 
 
 def _note(value: Any, noted: list[tuple[Any, tuple[Any, ...]]]) -> None:
-    if getattr(value, "__is_module__", False):
+    if getattr(value.__class__, "__is_module__", False):
         _note_containers(value.__dict__, noted)
     elif isinstance(value, list | tuple):
         if isinstance(value, list):

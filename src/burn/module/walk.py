@@ -15,6 +15,7 @@ from burn.module.ignored import Ignored
 from burn.module.param import Param
 from burn.module.state import State
 from burn.tensor import Tensor
+from burn.tree import ATOMS, told
 
 if TYPE_CHECKING:
     from burn.module.module import Module
@@ -24,7 +25,7 @@ Leaf = Param[Any] | State | Tensor[Any]
 
 def is_module(value: Any) -> bool:
     """Whether a value is a module; without importing the class, which imports this file."""
-    return getattr(value, "__is_module__", False)
+    return getattr(value.__class__, "__is_module__", False)
 
 
 def children(value: Any) -> Iterator[tuple[str, Any]]:
@@ -59,22 +60,25 @@ def is_part(value: Any) -> bool:
 
 
 class Static:
-    """A field that is part of a module's structure: equal by value, or by identity where it does not hash."""
+    """A field that is part of a module's structure: told by its value, or by identity where that cannot be told."""
 
-    __slots__ = ("_hash", "name", "value")
+    __slots__ = ("_hash", "_told", "name", "value")
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
-        try:
-            self._hash = hash((name, value.__class__, value))
-        except TypeError:
-            self._hash = hash((name, id(value)))
+        kind = value.__class__
+        self._told = (kind, value) if kind in ATOMS and kind is not float else told(value)
+        self._hash = hash((name, id(value) if self._told is None else self._told))
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the field is known by its value, so that nothing of it can change unseen."""
+        return self._told is not None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static) or other._hash != self._hash or other.name != self.name:
             return False
-        mine, theirs = self.value, other.value
-        return mine is theirs or (mine.__class__ is theirs.__class__ and bool(mine == theirs))
+        return self.value is other.value if self._told is None else self._told == other._told
 
     def __hash__(self) -> int:
         return self._hash

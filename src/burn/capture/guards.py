@@ -1,0 +1,184 @@
+"""Guards: everything that a capture's Python read, checked before each replay by a function made for it.
+
+Most of it is names that are bound to what they were: functions, classes, numbers. For these the function is a row of
+identity checks, which costs some ten nanoseconds for each. Where one fails, looks decide by value.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+from burn.capture.looks import MISSING, Atom, Fields, Forever, Held, Look
+
+Moved = Callable[[tuple[Any, ...], dict[str, Any]], str]
+
+
+class Guards:
+    """What Python values a capture depends on, beside its key.
+
+    `roots` are entries of dicts and cells; `looks` are at arguments (by position or name) and surroundings, as far as
+    the key does not tell what they are.
+    """
+
+    def __init__(self, roots: list[tuple[Any, Any, Look]], looks: list[tuple[Any, Look]]) -> None:
+        self.roots, self.looks = roots, looks
+
+    def moved(self, surroundings: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """What is another than when the capture was recorded; empty if nothing is."""
+        for container, name, look in self.roots:
+            if found := look.moved(read_place(container, name)):
+                return found
+        for place, look in self.looks:
+            if place.__class__ is int:
+                value = args[place]
+            elif place.__class__ is str:
+                value = kwargs[place]
+            else:
+                what, which = place
+                if what == "cell":
+                    value = contents_of(which)
+                elif what == "global":
+                    value = surroundings.globals.get(which, MISSING)
+                else:
+                    value = surroundings.fixed[which]
+            if found := look.moved(value):
+                return found
+        return ""
+
+    def function(self, surroundings: Any) -> Moved | None:
+        """`moved` for one function, fast; None where there is nothing to look at."""
+        if not self.roots and not self.looks:
+            return None
+        return _Writer(functools.partial(self.moved, surroundings)).written(self, surroundings)
+
+
+def read_place(container: Any, name: Any) -> Any:
+    """What stands in an entry of a dict, or in a cell."""
+    if name is None:
+        return contents_of(container)
+    return container[0] if container.__class__ is tuple else container.get(name, MISSING)
+
+
+def contents_of(cell: Any) -> Any:
+    """What stands in a cell."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was bound to it yet
+        return MISSING
+
+
+class _Writer:
+    """Writes a function that checks identities and leaves everything else to looks."""
+
+    def __init__(self, slow: Any) -> None:
+        self.constants: dict[str, Any] = {"slow": slow}
+        self.lines: list[str] = []
+        self.absent: dict[str, set[str]] = {}
+
+    def constant(self, value: Any) -> str:
+        name = f"k{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def written(self, guards: Guards, surroundings: Any) -> Moved:
+        dicts: dict[int, str] = {}
+        for container, name, look in guards.roots:
+            if name is None:
+                self.check(look, f"{self.constant(container)}.cell_contents")
+            elif container.__class__ is tuple:
+                self.check(look, f"{self.constant(container)}[0]")
+            else:
+                place = dicts.get(id(container))
+                if place is None:
+                    place = dicts[id(container)] = self.constant(_itself(container))
+                if isinstance(look, Atom) and look.value is MISSING:
+                    self.absent.setdefault(place, set()).add(name)
+                else:
+                    self.check(look, f"{place}[{name!r}]")
+        for place, names in self.absent.items():
+            self.lacks(self.constants[place], place, names)
+        for where, look in guards.looks:
+            if where.__class__ is int:
+                self.check(look, f"args[{where}]")
+            elif where.__class__ is str:
+                self.check(look, f"kwargs[{where!r}]")
+            elif where[0] == "cell":
+                self.check(look, f"{self.constant(where[1])}.cell_contents")
+            elif where[0] == "global":
+                self.check(look, f"{self.constant(surroundings.globals)}[{where[1]!r}]")
+            else:
+                self.check(look, f"{self.constant(surroundings.fixed)}[{where[1]}]")
+        parameters = ", ".join(f"{name}={name}" for name in self.constants)
+        body = "\n        ".join(self.lines) or "pass"
+        source = (
+            f"def moved(args, kwargs, {parameters}):\n    try:\n        {body}\n"
+            "    except (KeyError, AttributeError, ValueError, TypeError):\n        return slow(args, kwargs)\n"
+            "    return ''\n"
+        )
+        scope = dict(self.constants)
+        exec(compile(source, "<guards of a capture>", "exec"), scope)
+        made: Moved = scope["moved"]
+        return made
+
+    def fail_if(self, condition: str) -> None:
+        self.lines.append(f"if {condition}: return slow(args, kwargs)")
+
+    def check(self, look: Look, value: str) -> None:
+        """Lines that leave for the slow way unless `value` is what it was."""
+        if isinstance(look, Atom):
+            self.fail_if(f"{value} is not {self.constant(look.value)}")
+        elif look.__class__ is Held:
+            self.same(look.reference, value)
+        elif isinstance(look, Fields):
+            if look.all_names is None and not (look.children or look.absent or look.slots or look.contents):
+                self.same(look.reference, value)
+                return
+            if look.all_names is not None:
+                self.fail_if(f"{self.constant(look.moved)}({value})")
+                return
+            name = f"t{len(self.lines)}"
+            self.lines.append(f"{name} = {value}")
+            self.same(look.reference, name)
+            if look.contents is not None:
+                self.fail_if(f"{self.constant(look.contents.moved)}({name})")
+            if look.children or look.absent:
+                self.lines.append(f"{name}f = {name}.__dict__")
+            for field, child in look.children.items():
+                self.check(child, f"{name}f[{field!r}]")
+            if look.absent:
+                self.lacks(getattr(look.reference(), "__dict__", {}), f"{name}f", look.absent)
+            for slot, slot_child in look.slots:
+                if slot_child is not None:
+                    self.check(slot_child, f"{self.constant(slot.__get__)}({name})")
+                else:
+                    self.fail_if(f"{self.constant(look.moved)}({name})")
+        else:
+            self.fail_if(f"{self.constant(look.moved)}({value})")
+
+    def lacks(self, now: Any, place: str, names: set[str]) -> None:
+        """A check that a dict has none of the names; a name that is added comes last, and there is one more."""
+        absent, last = self.constant(frozenset(names)), self.constant(next(reversed(now), None) if len(now) else None)
+        moved = f"(len({place}) != {len(now)} or next(reversed({place}), None) is not {last})"
+        self.fail_if(f"{moved} and not {absent}.isdisjoint({place})")
+
+    def same(self, reference: Any, value: str) -> None:
+        """A check of identity; what lasts as long as its module is held as it is."""
+        if reference.__class__ is Forever:
+            self.fail_if(f"{value} is not {self.constant(reference.value)}")
+        elif isinstance(reference(), type | types.ModuleType | types.BuiltinFunctionType) or (
+            isinstance(reference(), types.FunctionType) and not reference().__closure__
+        ):
+            self.fail_if(f"{value} is not {self.constant(reference())}")
+        else:
+            self.fail_if(f"{value} is not {self.constant(reference)}()")
+
+
+def _itself(space: Any) -> Any:
+    """The dict behind the read-only view of a class, which is quicker to read."""
+    if isinstance(space, types.MappingProxyType):
+        return next((each for each in gc.get_referents(space) if isinstance(each, dict)), space)
+    return space

@@ -1,0 +1,378 @@
+"""Watching a recording: which Python runs, what it reads, and what it does that a replay would not do.
+
+`sys.setprofile` tells of every function that is entered, and of every function written in C that is called. The user's
+functions are looked around (their globals, what they close over, their defaults) before their first line runs; when
+the recording has ended, the same looks tell what was changed. They then guard the capture.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import dis
+import gc
+import inspect
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from burn.capture.guards import Guards, contents_of, read_place
+from burn.capture.looking import Around, Ignore, Unseen
+from burn.capture.looks import ATOMS, MISSING, Look
+from burn.capture.trust import (
+    LIBRARY,
+    OURS,
+    USERS,
+    is_harmless,
+    is_impure_builtin,
+    is_pure_module,
+    kind_of,
+    name_of,
+    where,
+)
+from burn.scalar import Family, Scalar
+
+DYNAMIC = frozenset(
+    "getattr setattr delattr hasattr vars __dict__ dir globals locals attrgetter asdict astuple replace copy deepcopy "
+    "__getstate__ __reduce_ex__ __getattribute__ __setattr__ eval exec pickle dumps".split()
+)
+"""Names under which code reaches attributes that it does not name."""
+
+SILENT = frozenset("math cmath _struct struct _json _decimal numpy _statistics".split())
+"""Modules of functions written in C that look into a float without asking it."""
+
+SILENT_TYPES = frozenset("Decimal complex timedelta array float16 float32 float64 Fraction".split())
+
+GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+LOADS = ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME")
+
+
+class Facts:
+    """What is known of a code object by reading it."""
+
+    __slots__ = ("asks_classes", "everything", "formats", "global_names", "names", "nested", "taken")
+
+    def __init__(self, code: CodeType) -> None:
+        self.names: set[str] = set(code.co_names)
+        self.global_names: list[str] = []
+        self.taken: list[str] = []  # globals that are used as values, not called
+        self.nested: list[CodeType] = []
+        for each in dis.get_instructions(code):
+            if each.opname in LOADS:
+                self.global_names.append(each.argval)
+                if each.opname == "LOAD_GLOBAL" and each.arg is not None and not each.arg & 1:
+                    self.taken.append(each.argval)
+        for constant in code.co_consts:
+            if isinstance(constant, str) and constant.isidentifier():
+                self.names.add(constant)
+            elif isinstance(constant, tuple):
+                self.names.update(each for each in constant if isinstance(each, str) and each.isidentifier())
+            elif isinstance(constant, CodeType):
+                self.nested.append(constant)
+                self.nested += facts_of(constant).nested
+        self.everything = not DYNAMIC.isdisjoint(self.names)
+        self.asks_classes = "type" in self.global_names or "__class__" in self.names
+        self.formats = not SILENT_TYPES.isdisjoint(self.names) or any(
+            isinstance(each, str) and "%" in each for each in code.co_consts
+        )
+
+
+_facts: dict[int, tuple[CodeType, Facts]] = {}
+
+
+def facts_of(code: CodeType) -> Facts:
+    """What is known of a code object."""
+    found = _facts.get(id(code))
+    if found is None:
+        if len(_facts) > 10_000:
+            _facts.clear()
+        found = _facts[id(code)] = (code, Facts(code))
+    return found[1]
+
+
+class Watch:
+    """One recording being watched."""
+
+    def __init__(self, ignore: Ignore, call: Any, family: Family) -> None:
+        self.around = Around(ignore)
+        self.ignore = ignore
+        self.reason = ""
+        self._entered: dict[int, CodeType] = {}
+        self._nested: set[int] = set()
+        self._functions: dict[int, list[Any]] = {}  # those that were entered, by their code
+        self._generators: dict[int, FrameType] = {}
+        self._family = family
+        self._surroundings = call.surroundings
+        self._arguments: list[tuple[Any, Any, str]] = []  # where they stand, and their names
+        self._looks: list[tuple[Any, Look]] = []
+        self._random = random.getstate()
+        self._numpy = _numpy_random()
+        self._previous: Any = None
+        self._skip: set[Any] = set()
+        self._returned: list[Scalar] = []
+        self.names_classes = False
+        """Whether code that holds a number asks for a class: a scalar is no plain float."""
+        self._try(self._look_at_call, call.args, call.kwargs)
+
+    def _look_at_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        around, surroundings = self.around, self._surroundings
+        for function in surroundings.functions:
+            around._note_function(function)
+        for index, value in enumerate(args):
+            self._arguments.append((index, value, surroundings.parameter(index)))
+        self._arguments += [(name, value, name) for name, value in kwargs.items()]
+        for cell, name in zip(surroundings.cells, surroundings.names):
+            self._skip.add(id(cell))
+            self._arguments.append((("cell", cell), contents_of(cell), name))
+        for name in surroundings.global_names:
+            self._skip.add((id(surroundings.globals), name))
+            self._arguments.append((("global", name), surroundings.globals.get(name, MISSING), name))
+        for position, value in enumerate(surroundings.fixed):
+            self._arguments.append((("fixed", position), value, "self" if value is surroundings.owner else "a default"))
+        for where_, value, path in self._arguments:
+            look = around.keyed(value, path)
+            if look is not None:
+                self._looks.append((where_, look))
+
+    def note(self, what: str, name: str = "") -> None:
+        """Remember the first thing that a replay would not do."""
+        if not self.reason and not (name and self.ignore.matches(name, MISSING)):
+            self.reason = what
+
+    # Events
+
+    def __enter__(self) -> Watch:
+        self._previous = sys.getprofile()
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        sys.setprofile(self._previous)
+        self._generators.clear()
+        self._functions.clear()
+        self._returned.clear()
+
+    def _event(self, frame: FrameType, what: str, arg: Any) -> None:
+        kind = kind_of(frame)
+        if kind == OURS:
+            return
+        if what == "call":
+            if kind == USERS:
+                self._enter(frame)
+            else:
+                self._enter_library(frame)
+        elif what == "c_call":
+            if isinstance(getattr(arg, "__self__", None), Scalar):  # float.hex(number)
+                arg.__self__.read()
+            if (getattr(arg, "__module__", None) or "").partition(".")[0] in SILENT:
+                self._look_into(frame)
+            if not is_harmless(arg) and (kind == USERS or _caller(frame) == USERS):
+                name = name_of(arg)
+                if name not in ("sys.setprofile", "setprofile"):
+                    self.note(f"{name} is called at {where(frame)}", name)
+        elif what == "return" and kind == USERS and self._family.members:
+            if isinstance(arg, Scalar):
+                self._returned.append(arg)
+            if facts_of(frame.f_code).formats:
+                self._look_into(frame)
+
+    def _look_into(self, frame: FrameType) -> None:
+        """Functions that look into floats without asking were called: take it that they looked at all of a frame's."""
+        if self._family.members:
+            for each in [*scalars_in([*frame.f_locals.values()]), *self._returned]:
+                each.read()
+
+    def _enter_library(self, frame: FrameType) -> None:
+        code = frame.f_code
+        if id(code) in self._entered or _caller(frame) != USERS:
+            return
+        self._entered[id(code)] = code
+        module = str(frame.f_globals.get("__name__", ""))
+        if not is_pure_module(module):
+            name = f"{module}.{code.co_qualname}"
+            self.note(f"{name} is called at {where(frame)}", name)
+            return
+        facts = facts_of(code)
+        self._try(self.around.add_names, facts.names, False)
+
+    def _enter(self, frame: FrameType) -> None:
+        code = frame.f_code
+        if code.co_flags & GENERATORS:
+            self._resume(frame)
+        if id(code) in self._entered:
+            if code.co_freevars and id(code) not in self._nested:  # the same code may close over something else
+                self._try(self._look_into_functions, code, frame)
+            return
+        self._entered[id(code)] = code
+        facts = facts_of(code)
+        self._nested.update(id(each) for each in facts.nested)
+        if facts.asks_classes and any(True for _ in floats_in([*frame.f_locals.values()])):
+            self.names_classes = True
+        self._try(self._look_around, code, facts, frame)
+
+    def _try(self, function: Callable[..., None], *args: Any) -> None:
+        try:
+            function(*args)
+        except Unseen as unseen:
+            self.note(str(unseen))
+        except RecursionError:
+            self.note("what it reads is nested too deeply to be looked at")
+        except Exception as error:  # an object of the user's that does not like to be looked at
+            self.note(f"something cannot be looked at: {type(error).__name__}: {error}")
+
+    def _resume(self, frame: FrameType) -> None:
+        started = _first_resume(frame.f_code)
+        if id(frame) in self._generators:
+            return
+        self._generators[id(frame)] = frame
+        if frame.f_lasti > started:
+            name = frame.f_code.co_qualname
+            self.note(f"the generator {name} goes on at {where(frame.f_back)}", name)
+
+    def _look_around(self, code: CodeType, facts: Facts, frame: FrameType) -> None:
+        around = self.around
+        scope = frame.f_globals
+        builtin = vars(builtins)
+        for name in facts.global_names:
+            if (id(scope), name) in self._skip:
+                around.look(scope.get(name, MISSING), name) if name in scope else None
+                continue
+            if name in scope:
+                around.place((id(scope), name), scope, name, scope[name], name)
+            else:
+                around.place((id(scope), name), scope, name, MISSING, name)
+                if name in builtin:
+                    around.place((id(builtin), name), builtin, name, builtin[name], name)
+        for name in facts.taken:
+            value = scope.get(name, builtin.get(name))
+            if is_impure_builtin(value):
+                self.note(f"{name_of(value)} is given away in {code.co_qualname}", name_of(value))
+        around.add_names({*facts.names, code.co_name}, facts.everything)  # others may have called it by its name
+        if id(code) not in self._nested:
+            self._look_into_functions(code, frame)
+
+    def _look_into_functions(self, code: CodeType, frame: FrameType) -> None:
+        """What the function that was entered closes over, and its defaults."""
+        around = self.around
+        if any(_is_called(each, frame) for each in self._functions.get(id(code), ())):
+            return
+        found = [each for each in around.functions.get(id(code), ()) if _is_called(each, frame)]
+        if not found:
+            found = [each for each in gc.get_referrers(code) if isinstance(each, types.FunctionType)]
+            found = [each for each in found if _is_called(each, frame)]
+        if not found and code.co_freevars:
+            self.note(f"what {code.co_qualname} closes over cannot be looked at")
+        self._functions.setdefault(id(code), []).extend(found)
+        for function in found:
+            for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+                if id(cell) not in self._skip:
+                    around.place(id(cell), cell, None, contents_of(cell), name)
+            if function is self._surroundings.functions[-1]:
+                continue
+            for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+                around.place(("default", id(default)), (default,), 0, default, f"a default of {function.__name__}")
+
+    # What was changed
+
+    def finish(self) -> str:
+        """Why what was recorded cannot be replayed; empty if it can."""
+        if not self.reason:
+            for value, counted in self.around.counted:
+                if counted.moved(value):
+                    self.note(f"{counted.path} is used: it draws, or remembers calls", counted.path)
+        if random.getstate() != self._random:
+            self.note("Python's random draws numbers", "random")
+        if _numpy_random() != self._numpy:
+            self.note("numpy.random draws numbers", "numpy.random")
+        for container, name, look in self.around.roots.values():
+            if self.reason:
+                break
+            if found := look.moved(read_place(container, name)):
+                self.note(f"{found} is changed", found)
+        for (_, value, _), look in self._arguments_with_looks():
+            if not self.reason and (found := look.moved(value)):
+                self.note(f"{found} is changed", found)
+        return self.reason
+
+    def _arguments_with_looks(self) -> Any:
+        by_place = {_key(place): entry for entry in self._arguments for place in [entry[0]]}
+        return [(by_place[_key(place)], look) for place, look in self._looks]
+
+    @property
+    def known(self) -> set[int]:
+        """The identities of the objects that were there before the call."""
+        return {*self.around._known, *(id(value) for _, value, _ in self._arguments)}
+
+    def guards(self) -> Guards:
+        """What guards a capture of this recording."""
+        made = Guards([*self.around.roots.values()], self._looks)
+        self.around.release()
+        self._arguments.clear()
+        return made
+
+
+def floats_in(values: list[Any], depth: int = 2) -> Iterator[Any]:
+    """The floats in lists, dicts and objects."""
+    for value in values:
+        if isinstance(value, float):
+            yield value
+        elif depth and value is not None and value.__class__ not in ATOMS:
+            if isinstance(value, list | tuple):
+                yield from floats_in(list(value[:64]), depth - 1)
+            elif isinstance(value, dict):
+                yield from floats_in(list(value.values())[:64], depth - 1)
+            elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+                yield from floats_in(list(getattr(value, "__dict__", {}).values()), depth - 1)
+
+
+def scalars_in(values: list[Any]) -> list[Scalar]:
+    """The scalars in lists, dicts and objects."""
+    return [each for each in floats_in(values) if isinstance(each, Scalar)]
+
+
+def _key(place: Any) -> Any:
+    return (place[0], id(place[1])) if place.__class__ is tuple and place[0] == "cell" else place
+
+
+def _numpy_random() -> str:
+    """How far NumPy's own stream of random numbers is."""
+    return repr(np.random.get_state(legacy=False))  # noqa: NPY002
+
+
+def _is_called(function: Any, frame: FrameType) -> bool:
+    """Whether a function could be the one that runs in a frame: what it closes over is what the frame sees."""
+    code = frame.f_code
+    if function.__code__ is not code:
+        return False
+    if not code.co_freevars:
+        return True
+    local = frame.f_locals
+    cells = zip(code.co_freevars, function.__closure__ or ())
+    return all(local.get(name, MISSING) is contents_of(cell) for name, cell in cells)
+
+
+def _caller(frame: FrameType | None) -> int:
+    """Whose code called into the library."""
+    while frame is not None:
+        kind = kind_of(frame)
+        if kind != LIBRARY:
+            return kind
+        frame = frame.f_back
+    return OURS
+
+
+_first: dict[int, tuple[CodeType, int]] = {}
+
+
+def _first_resume(code: CodeType) -> int:
+    """Where a generator stands that was made and not yet asked."""
+    found = _first.get(id(code))
+    if found is None:
+        place = next((each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR"), 0)
+        found = _first[id(code)] = (code, place + 4)
+    return found[1]
