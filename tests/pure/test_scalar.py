@@ -84,7 +84,8 @@ def test_a_broken_power_of_a_negative_number_is_complex_as_it_is_for_floats():
     [
         float, int, bool, str, repr, hash, round, "{:.2f}".format, math.floor, math.trunc, pickle.dumps,
         lambda s: s > 1, lambda s: s <= 1, lambda s: s == 1.0, lambda s: s != 2, lambda s: s in (1.0,),
-        lambda s: s.real, lambda s: s.is_integer(), lambda s: max(s, 1.0), lambda s: {}.get(s), lambda s: divmod(s, 2.0),
+        lambda s: s.real, lambda s: s.is_integer(), lambda s: max(s, 1.0), lambda s: {}.get(s),
+        lambda s: divmod(s, 2.0),
         lambda s: s * np.float64(2.0), lambda s: s + Fraction(1, 2),
     ],
 )  # fmt: skip
