@@ -8,7 +8,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from burn.backend.cpu.native import assemble, load
+from burn.backend.cpu.pool import Pool
+from burn.backend.cpu.runner import StepArray
 
 SOURCE = """
 ; slots: the numbers, how many calls were made
@@ -59,6 +63,61 @@ done:
   ret void
 }
 
+; slots: how many are here, how many are awaited; every index waits until so many have come
+define void @meet(ptr %slots, i64 %first, i64 %last) nounwind {
+entry:
+  %here = load ptr, ptr %slots
+  %awaitedp = getelementptr i64, ptr %slots, i64 1
+  %awaited = load i64, ptr %awaitedp
+  br label %head
+head:
+  %i = phi i64 [ %first, %entry ], [ %next, %met ]
+  %more = icmp slt i64 %i, %last
+  br i1 %more, label %come, label %done
+come:
+  %before = atomicrmw add ptr %here, i64 1 seq_cst, align 8
+  br label %wait
+wait:
+  %now = load atomic i64, ptr %here seq_cst, align 8
+  %enough = icmp sge i64 %now, %awaited
+  %yielded = call i32 @sched_yield()
+  br i1 %enough, label %met, label %wait
+met:
+  %next = add i64 %i, 1
+  br label %head
+done:
+  ret void
+}
+
+; slots: numbers, calls, threads inside now, the most that were inside at once, turns; what `count` does, slowly
+define void @crowd(ptr %slots, i64 %first, i64 %last) nounwind {
+entry:
+  %nowpp = getelementptr ptr, ptr %slots, i64 2
+  %nowp = load ptr, ptr %nowpp
+  %mostpp = getelementptr ptr, ptr %slots, i64 3
+  %mostp = load ptr, ptr %mostpp
+  %turnsp = getelementptr i64, ptr %slots, i64 4
+  %turns = load i64, ptr %turnsp
+  %before = atomicrmw add ptr %nowp, i64 1 seq_cst, align 8
+  %inside = add i64 %before, 1
+  %old = atomicrmw max ptr %mostp, i64 %inside seq_cst, align 8
+  call void @count(ptr %slots, i64 %first, i64 %last)
+  br label %linger
+linger:
+  %i = phi i64 [ 0, %entry ], [ %i.1, %turn ]
+  %more = icmp slt i64 %i, %turns
+  br i1 %more, label %turn, label %leave
+turn:
+  %yielded = call i32 @sched_yield()
+  %i.1 = add i64 %i, 1
+  br label %linger
+leave:
+  %after = atomicrmw sub ptr %nowp, i64 1 seq_cst, align 8
+  ret void
+}
+
+declare i32 @sched_yield()
+
 ; Appends its second argument to a list whose length comes first, and answers its third.
 define i32 @note(ptr %list, i64 %value, i64 %status, i64 %a, i64 %b, i64 %c) nounwind {
   %length = load i64, ptr %list
@@ -84,7 +143,35 @@ define i64 @sum_of_six(i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, ptr %out) nounwin
 @cache
 def addresses() -> dict[str, int]:
     """The address of each kernel by its name."""
-    return load(assemble(SOURCE, "tests"), ["count", "twice_plus", "note", "sum_of_six"]).addresses
+    names = ["count", "twice_plus", "note", "sum_of_six", "meet", "crowd"]
+    return load(assemble(SOURCE, "tests"), names).addresses
+
+
+class Counted:
+    """A plan whose kernel counts its visits, and how many threads were inside of it at once."""
+
+    def __init__(self, pool: Pool, extent: int = 1000, kernels: int = 1) -> None:
+        self.numbers, self.calls = np.zeros(extent, np.int32), np.zeros(3, np.int64)
+        self._kernels, calls = kernels, self.calls.ctypes.data
+        self._table = np.array([self.numbers.ctypes.data, calls, calls + 8, calls + 16, 0], np.int64)
+        self.steps = StepArray(pool)
+        for _ in range(kernels):
+            self.steps.add_kernel(addresses()["crowd"], self._table.ctypes.data, extent, 1)
+
+    def run(self) -> bool:
+        """Run it; whether every index was visited once by each kernel."""
+        self.numbers[:] = 0
+        self.steps.run()
+        return bool((self.numbers == self._kernels).all())
+
+    def most_threads(self, at_least: int = 1) -> int:
+        """The most threads that were inside at once, in runs that linger until there are so many."""
+        self.calls[:], self._table[4] = 0, 100
+        for _ in range(2000):
+            assert self.run()
+            if self.calls[2] >= at_least:
+                break
+        return int(self.calls[2])
 
 
 def run_program(program: str, cache: Path | str = "off", timeout: float = 120, **environment: str) -> str:

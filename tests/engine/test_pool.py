@@ -1,4 +1,4 @@
-"""One plan at a time has the team, from threads that may; everybody else computes the same alone."""
+"""Any thread runs plans on its share of the threads, several at once, with the same results; forked children alone."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from burn.backend.cpu import libgomp
 from burn.backend.cpu import pool as module
 from burn.backend.cpu.pool import Pool, default_threads
 from burn.backend.cpu.runner import StepArray
 from burn.errors import ArgumentError
-from tests.engine.hand_written import addresses, run_program
+from tests.engine.hand_written import Counted, addresses, run_program
 
 pytest.importorskip("llvmlite")
 
 
-def in_thread(work: Callable[[], object]) -> object:
+def in_thread(work: Callable[[], Any]) -> Any:
     """The result of `work` on a thread of its own."""
-    results: list[object] = []
+    results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(work()))
     thread.start()
     thread.join()
@@ -43,37 +43,19 @@ def test_the_environment_chooses_the_number_of_threads(
 @pytest.mark.parametrize("text", ["", "0", "-1", "many"])
 def test_a_number_that_is_none_is_passed_over(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", text)
-    monkeypatch.setattr(module, "_quota", lambda: None)
-    assert default_threads() == len(os.sched_getaffinity(0))
-
-
-def test_the_environment_chooses_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = module.pool.__wrapped__
-    monkeypatch.setenv("BURN_POOL", "own")
-    assert chosen().kind in ("own", "serial")
-    monkeypatch.setenv("BURN_POOL", "openmp")
-    with pytest.raises(ArgumentError, match="write BURN_POOL=own or BURN_POOL=libgomp"):
-        chosen()
-
-
-def test_cores_outside_the_affinity_mask_or_the_quota_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
-    monkeypatch.setattr(module, "_quota", lambda: None)
-    assert default_threads() == 6
-    monkeypatch.setattr(module, "_quota", lambda: 2)
-    assert default_threads() == 2
-    monkeypatch.setattr(module, "_quota", lambda: 64)
-    assert default_threads() == 6
+    monkeypatch.setattr(module, "usable_cores", lambda: 7)
+    assert default_threads() == 7
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "2", 1025])
-def test_a_wrong_number_of_threads_is_refused(wrong: object) -> None:
+def test_a_wrong_number_of_threads_is_refused(wrong: Any) -> None:
     pool = Pool()
     before = pool.threads
     with pytest.raises(ArgumentError, match="set_num_threads: .* is not a number of threads; write 1 to 1024"):
-        pool.threads = wrong  # type: ignore[assignment]
-    assert pool.threads == before
+        pool.threads = wrong
+    with pytest.raises(ArgumentError, match="share: .* is not a number of threads; write 1 to 1024"), pool.share(wrong):
+        pass
+    assert pool.threads == pool.running() == before
 
 
 def test_the_number_can_be_set_and_read() -> None:
@@ -85,62 +67,75 @@ def test_the_number_can_be_set_and_read() -> None:
         module.set_num_threads(before)
 
 
-# Admission
+def test_cores_that_are_taken_away_are_missed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, cores = [100.0], [4]
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(module, "usable_cores", lambda: cores[0])
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    pool = Pool()
+    assert (pool.threads, pool.running()) == (4, 4)
+    cores[0] = 2
+    assert pool.running() == 4, "the answer of a moment ago"
+    now[0] += 2
+    assert (pool.threads, pool.running()) == (4, 2), "plans are made for four and run on two"
+    cores[0] = 8
+    now[0] += 2
+    assert pool.running() == 4
+    pool.threads = 6  # whoever asks for a number gets it
+    cores[0] = 1
+    now[0] += 2
+    assert pool.running() == 6
 
 
-def test_one_plan_at_a_time_is_admitted() -> None:
+# Shares
+
+
+def test_a_share_belongs_to_its_thread() -> None:
     pool = Pool()
     pool.threads = 4
+    with pool.share(2):
+        assert (pool.threads, pool.running()) == (2, 2)
+        assert in_thread(pool.running) == 4
+        with pool.share(3):
+            assert pool.running() == 3
+        assert pool.running() == 2
+    assert pool.running() == 4
 
-    def serve() -> int:
-        with pool.serving_thread():
-            threads = pool.admit()
-            if threads != 1:
-                pool.leave()
-            return threads
 
-    assert pool.admit() == 4
-    assert in_thread(serve) == 1
-    pool.leave()
-    assert in_thread(serve) == 4
+def test_a_share_may_be_larger_than_what_others_have() -> None:
+    pool = Pool()
     pool.threads = 1
-    assert pool.admit() == 1
+    counted = Counted(pool)
+    assert counted.most_threads() == 1
+    with pool.share(3):
+        assert counted.most_threads(at_least=3) == 3
+    assert counted.most_threads() == 1
 
 
-def test_a_thread_that_was_interrupted_is_not_locked_out() -> None:
+def test_two_runs_have_threads_of_their_own_at_once() -> None:
+    """Each of two runs waits inside of a kernel until the other has begun: a lock for all would wait for ever."""
     pool = Pool()
-    pool.threads = 4
-    assert pool.admit() == 4  # and no `leave`: Ctrl-C came first
-    assert pool.admit() == 4
-    pool.leave()
-    pool.leave()
+    pool.threads = 5
+    met = np.zeros(1, np.int64)
+    table = np.array([met.ctypes.data, 4], np.int64)
+
+    def run() -> None:
+        steps = StepArray(pool)
+        steps.add_kernel(addresses()["meet"], table.ctypes.data, 2, 1)
+        with pool.share(2):
+            steps.run()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    assert not any(each.is_alive() for each in threads)
+    assert met[0] == 4
 
 
-def test_only_the_main_and_serving_threads_are_admitted() -> None:
+def test_racing_threads_compute_what_one_would() -> None:
     pool = Pool()
-    pool.threads = 4
-
-    def serve() -> list[int]:
-        answers = [pool.admit()]
-        with pool.serving_thread():
-            with pool.serving_thread():  # declaring it twice changes nothing
-                answers.append(pool.admit())
-                pool.leave()
-            answers.append(pool.admit())
-            pool.leave()
-        answers.append(pool.admit())
-        return answers
-
-    assert in_thread(serve) == [1, 4, 4, 1]
-    with pool.serving_thread():
-        pass
-    assert pool.admit() == 4, "the main thread is still admitted"
-    pool.leave()
-
-
-@pytest.mark.parametrize("use_libgomp", [True, False], ids=["libgomp", "own"])
-def test_racing_threads_compute_what_one_would(use_libgomp: bool) -> None:
-    pool = Pool(use_libgomp)
     pool.threads = 3
     wrong: list[int] = []
     barrier = threading.Barrier(6)
@@ -153,205 +148,122 @@ def test_racing_threads_compute_what_one_would(use_libgomp: bool) -> None:
         for _ in range(4):
             steps.add_kernel(addresses()["twice_plus"], table.ctypes.data, 3000, 10)
         barrier.wait()
-        for _ in range(60):
-            y[:] = 0
-            steps.run()
-            if not (y == 15 * number).all():
-                wrong.append(number)
+        with pool.share(1 + number % 4):
+            for _ in range(60):
+                y[:] = 0
+                steps.run()
+                if not (y == 15 * number).all():
+                    wrong.append(number)
 
-    def serve(number: int) -> None:
-        with pool.serving_thread():
-            work(number)
-
-    threads = [threading.Thread(target=serve if number % 2 else work, args=(number,)) for number in range(1, 6)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 6)]
     for each in threads:
         each.start()
     work(6)
     for each in threads:
         each.join()
     assert wrong == []
-    assert pool.admit() == 3
-    pool.leave()
 
 
-def test_the_team_grows_and_shrinks_between_plans() -> None:
-    pool = Pool(use_libgomp=False)
-    if pool.kind != "own":
-        pytest.skip("this system has no POSIX threads")
-    calls, numbers = np.zeros(1, np.int64), np.zeros(1000, np.int32)
-    table = np.array([numbers.ctypes.data, calls.ctypes.data], np.int64)
-    steps = StepArray(pool)
-    steps.add_kernel(addresses()["count"], table.ctypes.data, 1000, 1)
-    for threads in (2, 5, 1, 3, 8, 2):
-        pool.threads = threads
-        calls[:] = 0
-        steps.run()
-        assert calls[0] == threads
-    assert (numbers == 6).all()
+def test_the_number_may_change_while_plans_run() -> None:
+    pool = Pool()
+    pool.threads = 2
+    stop = threading.Event()
+    wrong: list[int] = []
+
+    def work() -> None:
+        counted = Counted(pool)
+        while not stop.is_set():
+            if not counted.run():
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for count in [1, 5, 2, 9, 3, 1, 12, 4] * 5:
+        pool.threads = count
+    stop.set()
+    for each in threads:
+        each.join()
+    assert wrong == []
+    pool.threads = 3
+    assert Counted(pool).most_threads(at_least=3) == 3
 
 
 # Forks
 
 FORK = """
 import os, sys, threading
-import numpy as np
 from burn.backend.cpu.pool import Pool
-from burn.backend.cpu.runner import StepArray
-from tests.engine.hand_written import addresses
+from tests.engine.hand_written import Counted
 
-pool = Pool(use_libgomp={use_libgomp})
+pool = Pool()
 pool.threads = 2
-calls, numbers = np.zeros(1, np.int64), np.zeros(1000, np.int32)
-table = np.array([numbers.ctypes.data, calls.ctypes.data], np.int64)
-steps = StepArray(pool)
-steps.add_kernel(addresses()["count"], table.ctypes.data, 1000, 1)
-
-def made():
-    calls[:] = 0
-    numbers[:] = 0
-    steps.run()
-    assert (numbers == 1).all()
-    return int(calls[0])
-
-assert made() == 2
-{held}
+counted = Counted(pool)
+assert counted.most_threads(at_least=2) == 2
 child = os.fork()
 if child == 0:
     try:
         assert pool.forked
-        assert made() == 1, "the forking thread runs alone in the child"
-        with pool.serving_thread():
-            assert made() == 1
+        assert counted.most_threads() == 1, "the forking thread runs alone in the child"
         found = []
-        def serve():
-            with pool.serving_thread():
-                found.append(made())
-        thread = threading.Thread(target=serve)
+        thread = threading.Thread(target=lambda: found.append(Counted(pool).most_threads()))
         thread.start()
         thread.join()
-        assert found == [2 if {use_libgomp} else 1], found
-        if pool.gomp is not None:
-            assert pool.gomp.library.omp_get_max_active_levels() == 0
+        assert found == [1], found
         grandchild = os.fork()
         if grandchild == 0:
-            os._exit(0 if made() == 1 else 1)
+            os._exit(0 if counted.most_threads() == 1 else 1)
         assert os.waitpid(grandchild, 0)[1] == 0
+        pool.threads = 3
+        assert not pool.forked
+        assert counted.most_threads(at_least=3) == 3, "a child that asks for threads has its own"
     except BaseException as error:
         print(repr(error), file=sys.stderr)
         os._exit(1)
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-{released}
 assert not pool.forked
-assert made() == 2, "the parent goes on in parallel"
+assert counted.most_threads(at_least=2) == 2, "the parent goes on in parallel"
 print("done")
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
-@pytest.mark.parametrize("use_libgomp", [True, False], ids=["libgomp", "own"])
-def test_a_forked_child_runs_alone_and_does_not_hang(use_libgomp: bool, held: bool) -> None:
-    if use_libgomp and libgomp.load() is None:
-        pytest.skip("this system has no libgomp")
-    program = FORK.format(
-        use_libgomp=use_libgomp,
-        held="assert pool.admit() == 2" if held else "",
-        released="pool.leave()" if held else "",
-    )
-    assert run_program(program, timeout=60) == "done\n"
+def test_a_forked_child_runs_alone_until_it_asks_for_threads() -> None:
+    assert run_program(FORK, timeout=60) == "done\n"
 
 
-@pytest.mark.parametrize("use_libgomp", [True, False], ids=["libgomp", "own"])
-def test_a_process_ends_while_workers_wait(use_libgomp: bool) -> None:
-    program = f"""
-import numpy as np
+def test_a_process_ends_while_workers_wait_and_work() -> None:
+    program = """
+import threading
 from burn.backend.cpu.pool import Pool
-from burn.backend.cpu.runner import StepArray
-from tests.engine.hand_written import addresses
+from tests.engine.hand_written import Counted
 
-pool = Pool({use_libgomp})
+pool = Pool()
 pool.threads = 4
-calls, numbers = np.zeros(1, np.int64), np.zeros(100, np.int32)
-table = np.array([numbers.ctypes.data, calls.ctypes.data], np.int64)
-steps = StepArray(pool)
-steps.add_kernel(addresses()["count"], table.ctypes.data, 100, 1)
-steps.run()
-print(calls[0])
+def go_on():
+    counted = Counted(pool)
+    while True:
+        counted.run()
+threading.Thread(target=go_on, daemon=True).start()
+print(Counted(pool).most_threads(at_least=2) >= 2)
 """
     for _ in range(3):
-        assert run_program(program, timeout=60) == "4\n"
-
-
-# libgomp
-
-
-@pytest.mark.skipif(not libgomp.installed(), reason="no package here brings a libgomp")
-def test_a_libgomp_already_in_the_process_is_used() -> None:
-    path = libgomp.installed()[0]
-    if not os.path.basename(path).startswith("libgomp.so"):
-        pytest.skip("only renamed copies are here")
-    program = f"""
-import ctypes
-ctypes.CDLL({path!r})
-from burn.backend.cpu import libgomp
-from burn.backend.cpu.pool import pool, describe
-assert pool().kind == "libgomp"
-assert len(libgomp.mapped()) == 1, libgomp.mapped()
-print(describe()["libgomp"])
-"""
-    assert os.path.samefile(run_program(program).strip(), path)
-
-
-def test_spinning_is_bounded_for_us_and_not_for_our_children() -> None:
-    program = """
-import os
-seen = []
-import ctypes
-real = ctypes.CDLL
-class Spy(real):
-    def __init__(self, name, *args, **kwargs):
-        seen.append(os.environ.get("GOMP_SPINCOUNT"))
-        super().__init__(name, *args, **kwargs)
-ctypes.CDLL = Spy
-from burn.backend.cpu import libgomp
-libgomp.load()
-print(seen[0], os.environ.get("GOMP_SPINCOUNT"))
-"""
-    assert run_program(program) == f"{libgomp.SPIN_COUNT} None\n"
-    assert run_program(program, GOMP_SPINCOUNT="7") == "7 7\n"
-    assert run_program(program, OMP_WAIT_POLICY="passive") == "None None\n"
-
-
-def test_without_libgomp_threads_of_our_own_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libgomp, "candidates", lambda: ["libgomp-that-is-not-there.so"])
-    pool = Pool()
-    assert pool.kind == "own"
-    assert pool.gomp is None
-    assert (pool.context().gomp_parallel, bool(pool.context().launch)) == (None, True)
+        assert run_program(program, timeout=60) == "True\n"
 
 
 def test_without_any_threads_plans_run_serially(monkeypatch: pytest.MonkeyPatch) -> None:
-    from burn.backend.cpu import team
-
-    monkeypatch.setattr(team, "supported", lambda: False)
-    pool = Pool(use_libgomp=False)
+    monkeypatch.setattr(module, "has_threads", lambda: False)
+    pool = Pool()
     pool.threads = 4
     assert pool.kind == "serial"
     assert pool.threads == 1
-    numbers, calls = np.zeros(10, np.int32), np.zeros(1, np.int64)
-    table = np.array([numbers.ctypes.data, calls.ctypes.data], np.int64)
-    steps = StepArray(pool)
-    steps.add_kernel(addresses()["count"], table.ctypes.data, 10, 1)
-    steps.run()
-    assert (numbers == 1).all()
+    assert Counted(pool).most_threads() == 1
 
 
-def test_the_description_names_threads_library_and_cpu(tmp_path: Path) -> None:
+def test_the_description_names_threads_and_cpu(tmp_path: Path) -> None:
     facts = module.describe()
-    assert list(facts)[:5] == ["cpu", "instruction sets", "threads", "libgomp", "kernel cache"]
-    assert str(module.get_num_threads()) in facts["threads"]
-    if module.pool().gomp is not None:
-        assert Path(facts["libgomp"]).is_file()
+    assert list(facts)[:4] == ["cpu", "instruction sets", "threads", "kernel cache"]
+    assert facts["threads"] == f"{module.get_num_threads()} (own)"
     program = "from burn.backend.cpu.pool import describe; print(describe()['kernel cache'])"
     assert run_program(program, tmp_path, BURN_FEATURES="baseline") == f"{tmp_path}\n"

@@ -24,7 +24,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -186,10 +186,20 @@ def require_llvm() -> Any:
         raise MissingOperation(
             "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]'"
         ) from None
+    _hold_across_forks()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
     return llvm
+
+
+@cache
+def _hold_across_forks() -> None:
+    """A fork waits until no thread is in the compiler: its lock would stay closed in the child for ever."""
+    lock = getattr(importlib.import_module("llvmlite.binding.ffi").lib, "_lock", None)
+    if hasattr(os, "register_at_fork") and hasattr(lock, "__enter__"):
+        release = partial(lock.__exit__, None, None, None)
+        os.register_at_fork(before=lock.__enter__, after_in_parent=release, after_in_child=release)
 
 
 def probe(names: list[str]) -> list[str] | None:

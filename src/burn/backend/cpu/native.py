@@ -7,7 +7,6 @@ written in LLVM IR, compiled once for any CPU of the architecture, and kept in t
   the step that failed in the low 32 bits and its status above;
 - `run_record(record)` takes the same four from memory, after a `bind(binding)` that writes the addresses
   and numbers of this run to where kernels read them;
-- `parallel_for(context, kernel, slots, extent, grain, threads)` shares `[0, extent)` among the team;
 - `copy_bytes` and `fill_bytes` are kernels of the usual form `void(slots, first, last)`.
 
 A step is one cache line: a function, six words of arguments, and its kind. The number of threads
@@ -23,6 +22,7 @@ from typing import Any
 
 from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.features import require_llvm
+from burn.backend.cpu.team_code import TEAM_SYMBOLS, has_threads, team_code
 
 STATUS_CALL = 0
 """A function of up to six words that returns a 32-bit status; not zero stops the plan."""
@@ -36,123 +36,27 @@ WORDS = 8
 
 SOURCE = """
 %Step = type { ptr, [6 x i64], i64 }
-%Context = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr } ; see Context below
-%Job = type { ptr, ptr, i64, i64, ptr }               ; kernel, slots, extent, parts, context
+%Context = type { ptr } ; the team, or null
 
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.smin.i64(i64, i64)
 
-; The part of one thread: extent * t / parts up to extent * (t + 1) / parts.
-define internal void @share(ptr %job, i64 %thread, i64 %threads) nounwind {
-entry:
-  %partsp = getelementptr %Job, ptr %job, i64 0, i32 3
-  %wanted = load i64, ptr %partsp
-  %parts = call i64 @llvm.smin.i64(i64 %wanted, i64 %threads)
-  %idle = icmp sge i64 %thread, %parts
-  br i1 %idle, label %done, label %work
-work:
-  %kernel = load ptr, ptr %job
-  %slotsp = getelementptr %Job, ptr %job, i64 0, i32 1
-  %slots = load ptr, ptr %slotsp
-  %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
-  %extent = load i64, ptr %extentp
-  %before = mul i64 %extent, %thread
-  %after = add i64 %before, %extent
-  %first = udiv i64 %before, %parts
-  %last = udiv i64 %after, %parts
-  call void %kernel(ptr %slots, i64 %first, i64 %last)
-  br label %done
-done:
-  ret void
-}
-
-; What libgomp runs on every thread of its team, which may be smaller than was asked.
-define internal void @region(ptr %job) nounwind {
-  %contextp = getelementptr %Job, ptr %job, i64 0, i32 4
-  %context = load ptr, ptr %contextp
-  %numberp = getelementptr %Context, ptr %context, i64 0, i32 1
-  %number = load ptr, ptr %numberp
-  %sizep = getelementptr %Context, ptr %context, i64 0, i32 2
-  %size = load ptr, ptr %sizep
-  %thread = call i32 %number()
-  %threads = call i32 %size()
-  %thread.wide = zext i32 %thread to i64
-  %threads.wide = zext i32 %threads to i64
-  call void @share(ptr %job, i64 %thread.wide, i64 %threads.wide)
-  ret void
-}
-
-define void @parallel_for(ptr %context, ptr %kernel, ptr %slots, i64 %extent, i64 %grain, i64 %threads) nounwind {
-entry:
-  %job = alloca %Job, align 64
-  %empty = icmp sle i64 %extent, 0
-  br i1 %empty, label %done, label %some
-some:
-  %small = icmp sle i64 %extent, %grain
-  %single = icmp sle i64 %threads, 1
-  %alone = or i1 %small, %single
-  br i1 %alone, label %serial, label %parallel
-serial:
-  call void %kernel(ptr %slots, i64 0, i64 %extent)
-  br label %done
-parallel:
-  %less = sub i64 %extent, 1
-  %full = udiv i64 %less, %grain
-  %grains = add i64 %full, 1
-  %parts = call i64 @llvm.smin.i64(i64 %grains, i64 %threads)
-  store ptr %kernel, ptr %job
-  %slotsp = getelementptr %Job, ptr %job, i64 0, i32 1
-  store ptr %slots, ptr %slotsp
-  %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
-  store i64 %extent, ptr %extentp
-  %partsp = getelementptr %Job, ptr %job, i64 0, i32 3
-  store i64 %parts, ptr %partsp
-  %contextp = getelementptr %Job, ptr %job, i64 0, i32 4
-  store ptr %context, ptr %contextp
-  %gomp = load ptr, ptr %context
-  %has.gomp = icmp ne ptr %gomp, null
-  br i1 %has.gomp, label %shared, label %own
-shared:
-  ; Always the whole team: libgomp ends the threads that a smaller region leaves out.
-  %team.size = trunc i64 %threads to i32
-  call void %gomp(ptr @region, ptr %job, i32 %team.size, i32 0)
-  br label %done
-own:
-  %launchp = getelementptr %Context, ptr %context, i64 0, i32 5
-  %launch = load ptr, ptr %launchp
-  %teamp = getelementptr %Context, ptr %context, i64 0, i32 6
-  %team = load ptr, ptr %teamp
-  call void %launch(ptr %team, ptr @share, ptr %job)
-  br label %done
-done:
-  ret void
-}
-
 define i64 @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads) nounwind {
 entry:
-  ; Libraries that use libgomp by themselves take this many threads too, until we return.
-  %getp = getelementptr %Context, ptr %context, i64 0, i32 3
-  %get = load ptr, ptr %getp
-  %setp = getelementptr %Context, ptr %context, i64 0, i32 4
-  %set = load ptr, ptr %setp
-  %has.limit = icmp ne ptr %get, null
-  %limit = trunc i64 %threads to i32
-  br i1 %has.limit, label %ask, label %walk
-ask:
-  %previous = call i32 %get()
-  %differs = icmp ne i32 %previous, %limit
-  br i1 %differs, label %change, label %walk
-change:
-  call void %set(i32 %limit)
-  br label %walk
-walk:
-  %restore = phi i1 [ false, %entry ], [ false, %ask ], [ true, %change ]
-  %before = phi i32 [ 0, %entry ], [ 0, %ask ], [ %previous, %change ]
+  %crew = alloca %Crew, align 8
+  %team = load ptr, ptr %context
+  %nobody = icmp eq ptr %team, null
+  %wanted = select i1 %nobody, i64 1, i64 %threads
+  store ptr %team, ptr %crew
+  %wantedp = getelementptr %Crew, ptr %crew, i64 0, i32 1
+  store i64 %wanted, ptr %wantedp
+  %hiredp = getelementptr %Crew, ptr %crew, i64 0, i32 2
+  store i64 0, ptr %hiredp
   %nothing = icmp sle i64 %count, 0
   br i1 %nothing, label %end, label %step
 step:
-  %index = phi i64 [ 0, %walk ], [ %next, %advance ]
+  %index = phi i64 [ 0, %entry ], [ %next, %advance ]
   %at = getelementptr %Step, ptr %steps, i64 %index
   %function = load ptr, ptr %at
   %kindp = getelementptr %Step, ptr %at, i64 0, i32 2
@@ -173,7 +77,7 @@ step:
                                          i64 2, label %void.call ]
 kernel:
   %slots = inttoptr i64 %a0 to ptr
-  call void @parallel_for(ptr %context, ptr %function, ptr %slots, i64 %a1, i64 %a2, i64 %threads)
+  call void @spread(ptr %crew, ptr %function, ptr %slots, i64 %a1, i64 %a2)
   br label %advance
 void.call:
   call void %function(i64 %a0, i64 %a1, i64 %a2, i64 %a3, i64 %a4, i64 %a5)
@@ -192,12 +96,8 @@ fault:
   %both = or i64 %high, %index
   br label %end
 end:
-  %result = phi i64 [ -1, %walk ], [ -1, %advance ], [ %both, %fault ]
-  br i1 %restore, label %put.back, label %leave
-put.back:
-  call void %set(i32 %before)
-  br label %leave
-leave:
+  %result = phi i64 [ -1, %entry ], [ -1, %advance ], [ %both, %fault ]
+  call void @dismiss(ptr %crew)
   ret i64 %result
 }
 
@@ -319,17 +219,9 @@ define void @fill_bytes(ptr %slots, i64 %first, i64 %last) nounwind {
 
 
 class Context(ctypes.Structure):
-    """Who runs the parts of a kernel: libgomp's functions, or a team of our own; all null for nobody."""
+    """Who shares the kernels of a run: a team of threads (`burn.backend.cpu.team`), or null for nobody."""
 
-    _fields_ = (
-        ("gomp_parallel", ctypes.c_void_p),
-        ("omp_get_thread_num", ctypes.c_void_p),
-        ("omp_get_num_threads", ctypes.c_void_p),
-        ("omp_get_max_threads", ctypes.c_void_p),
-        ("omp_set_num_threads", ctypes.c_void_p),
-        ("launch", ctypes.c_void_p),
-        ("team", ctypes.c_void_p),
-    )
+    _fields_ = (("team", ctypes.c_void_p),)
 
 
 class Record(ctypes.Structure):
@@ -405,7 +297,6 @@ class Native:
 
     run_steps: Any
     run_record: Any
-    parallel_for: Any
     copy_bytes: int
     fill_bytes: int
     loaded: Loaded = field(repr=False)
@@ -414,14 +305,13 @@ class Native:
 @cache
 def native() -> Native:
     """The plan runner of this process."""
-    symbols = ["run_steps", "run_record", "parallel_for", "copy_bytes", "fill_bytes"]
-    loaded = load(assemble(SOURCE, "runner"), symbols)
+    symbols = ["run_steps", "run_record", "copy_bytes", "fill_bytes"]
+    loaded = load(assemble(team_code(has_threads()) + SOURCE, "runner"), symbols + (TEAM_SYMBOLS if has_threads() else []))
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     at = loaded.addresses
     return Native(
         run_steps=ctypes.CFUNCTYPE(word, pointer, pointer, word, word)(at["run_steps"]),
         run_record=ctypes.CFUNCTYPE(word, pointer)(at["run_record"]),
-        parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word, word, word)(at["parallel_for"]),
         copy_bytes=at["copy_bytes"],
         fill_bytes=at["fill_bytes"],
         loaded=loaded,

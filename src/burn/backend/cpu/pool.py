@@ -1,182 +1,136 @@
-"""One pool of threads for everything that computes on the CPU.
+"""Who computes on how many threads.
 
-Kernels run on libgomp's team; without libgomp on a team of our own (`team.py`);
-without POSIX threads one after the other. The pool decides who may use the team:
+A run of a plan has the threads of its caller's share: all that the process uses, or fewer inside of `share`. It hires
+workers of the one team (`team.py`) while it runs; a run that finds none free computes on its own thread, with the same
+result. So any thread may run plans, several at once, and none waits for another.
 
-- one plan at a time: a plan that finds the team taken runs on its own thread, with the same result;
-- only from the main thread and from threads that declare themselves by `serving_thread()`, because
-  libgomp keeps a team for every thread that starts one;
-- never from a thread that a fork carried over, whose team stayed behind in the parent: libgomp
-  would wait for it for ever.
-
-    BURN_POOL=own        threads of our own, even where libgomp is present
-    BURN_POOL=libgomp    libgomp's where it is present (this is what happens anyway)
+In a forked child there are no workers: plans run on their callers until `set_num_threads` asks for more.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import threading
 import weakref
 from collections.abc import Iterator
 from functools import cache
-from threading import get_ident
-from typing import TYPE_CHECKING
+from time import monotonic
 
-from burn.backend.cpu import libgomp
+from burn.backend.cpu.cores import usable_cores
 from burn.backend.cpu.native import Context
+from burn.backend.cpu.team import MOST_THREADS, Team
+from burn.backend.cpu.team_code import has_threads
 from burn.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from burn.backend.cpu.team import Team
-
-MOST_THREADS = 1024
-CHOICE = "BURN_POOL"
+LOOK_AGAIN_SECONDS = 1.0
+"""How long an answer about the cores of this process holds."""
 
 
-def _quota() -> int | None:
-    """The cores that a container may use at once, rounded up; None where no limit is set."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
-            quota, period = file.read().split()
-        return max(1, math.ceil(int(quota) / int(period)))
-    except (OSError, ValueError):  # not Linux, an older hierarchy, or `max`
-        return None
+def _asked() -> int | None:
+    """The number of threads that the environment asks for."""
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(int(first), MOST_THREADS) if first.isdecimal() and int(first) > 0 else None
 
 
 def default_threads() -> int:
     """`OMP_NUM_THREADS`, or as many threads as there are cores that this process may use."""
-    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if first.isdecimal() and int(first) > 0:
-        return min(int(first), MOST_THREADS)
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    quota = _quota()
-    return max(1, min(cores, quota or cores, MOST_THREADS))
+    return _asked() or min(usable_cores(), MOST_THREADS)
+
+
+class _Share(threading.local):
+    threads = 0
+    """The threads of the calling thread's runs; 0 for all."""
 
 
 class Pool:
-    """Who may run in parallel, on which threads. There is one a process: `pool()`.
+    """The threads of `Cpu()`. There is one a process: `pool()`."""
 
-    `use_libgomp=False` makes a pool with threads of its own even where libgomp is present.
-    """
-
-    def __init__(self, use_libgomp: bool = True) -> None:
-        self._use_libgomp = use_libgomp
+    def __init__(self) -> None:
         self._threads = default_threads()
-        # Reentrant: a plan cut short by Ctrl-C between two lines must not lock its own thread out.
-        self._admission = threading.RLock()
+        self._given = MOST_THREADS
+        self._look_again = float("inf") if _asked() else monotonic() + LOOK_AGAIN_SECONDS
+        self._share = _Share()
         self._starting = threading.Lock()
-        main = threading.main_thread().ident
-        self._allowed: set[int] = set() if main is None else {main}
-        self._inherited: int | None = None
         self._context: Context | None = None
-        self.gomp: libgomp.Libgomp | None = None
         self._team: Team | None = None
+        self.forked = False
+        """Whether this process was forked from one that had this pool and has not asked for threads since."""
         _pools.add(self)
-
-    # The threads
 
     @property
     def threads(self) -> int:
-        """How many threads an admitted plan runs on."""
-        return self._threads
+        """How many threads a plan of the calling thread is made for."""
+        return self._share.threads or self._threads
 
     @threads.setter
     def threads(self, count: int) -> None:
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_THREADS:
-            raise ArgumentError(f"set_num_threads: {count!r} is not a number of threads; write 1 to {MOST_THREADS}")
-        with self._admission:  # no plan is under way
-            if self._team is not None and self._inherited is None:
-                self._team.grow(count)
-            self._threads = count
+        _check("set_num_threads", count)
+        with self._starting:
+            self._threads, self._given, self._look_again, self.forked = count, MOST_THREADS, float("inf"), False
+            if self._context is not None:
+                self._grow(self._context)
+
+    @contextlib.contextmanager
+    def share(self, threads: int) -> Iterator[None]:
+        """Let the plans that the calling thread runs inside have so many threads, whatever others have."""
+        _check("share", threads)
+        before = self._share.threads
+        self._share.threads = threads
+        try:
+            if threads > self._threads and not self.forked:
+                with self._starting:
+                    if self._context is not None:
+                        self._grow(self._context, threads)
+            yield
+        finally:
+            self._share.threads = before
+
+    def running(self) -> int:
+        """How many threads a run of the calling thread may have now."""
+        if monotonic() > self._look_again:
+            self._look_again = monotonic() + LOOK_AGAIN_SECONDS
+            self._given = usable_cores()
+        return min(self._share.threads or self._threads, self._given)
 
     @property
     def kind(self) -> str:
-        """What runs the threads: `libgomp`, `own` or `serial`."""
-        self.context()
-        if self.gomp is not None:
-            return "libgomp"
-        return "serial" if self._team is None else "own"
+        """What runs the threads: `own`, or `serial` where there is nobody but the caller."""
+        return "own" if self.context().team else "serial"
 
     def context(self) -> Context:
-        """The functions that native code calls to run on the team; loads them on first use."""
+        """What native code finds the team by; starts it on first use."""
         if self._context is None:
             with self._starting:
                 if self._context is None:
-                    self._context = self._start()
+                    context = Context()
+                    self._grow(context, max(self._threads, self._share.threads))
+                    self._context = context
         return self._context
 
-    def _start(self) -> Context:
-        self.gomp = libgomp.load() if self._use_libgomp else None
-        if self.gomp is not None:
-            at = self.gomp.addresses
-            return Context(
-                gomp_parallel=at["GOMP_parallel"],
-                omp_get_thread_num=at["omp_get_thread_num"],
-                omp_get_num_threads=at["omp_get_num_threads"],
-                omp_get_max_threads=at["omp_get_max_threads"],
-                omp_set_num_threads=at["omp_set_num_threads"],
-            )
-        from burn.backend.cpu import team
-
-        if not team.supported() or self._inherited is not None:
+    def _grow(self, context: Context, threads: int = 0) -> None:
+        """Have threads enough, where the system gives them. The caller holds the lock."""
+        if not has_threads():
             self._threads = 1
-            return Context()
-        self._team = team.Team()
-        self._team.grow(self._threads)
-        return Context(launch=self._team.launch, team=self._team.address)
-
-    # Admission
-
-    def admit(self) -> int:
-        """Take the team for the calling thread: the number of threads, or 1 where it may not have it.
-
-        After an answer above 1 the caller must call `leave`.
-        """
-        threads = self._threads
-        if threads == 1 or get_ident() not in self._allowed or not self._admission.acquire(False):
-            return 1
-        return threads
-
-    def leave(self) -> None:
-        """Give the team back."""
-        self._admission.release()
-
-    def serving_thread(self) -> contextlib.AbstractContextManager[None]:
-        """Let the calling thread use the team inside a `with` block: for threads that serve requests."""
-        thread = get_ident()
-        if thread in self._allowed or thread == self._inherited or (self._inherited and self._team is not None):
-            return _UNCHANGED
-        return self._declared(thread)
-
-    @contextlib.contextmanager
-    def _declared(self, thread: int) -> Iterator[None]:
-        self._allowed.add(thread)
-        try:
-            yield
-        finally:
-            self._allowed.discard(thread)
+        elif not self.forked:
+            if self._team is None:
+                self._team = Team()
+            self._team.grow(max(self._threads, threads))
+            context.team = self._team.address
 
     def _after_fork_in_child(self) -> None:
-        self._admission = threading.RLock()
+        """The workers stayed behind in the parent, and somebody may have held the lock there."""
         self._starting = threading.Lock()
-        self._allowed = set()
-        self._inherited = get_ident()
-        if self.gomp is not None:
-            self.gomp.forbid_teams()  # libraries that start regions by themselves would wait for ever too
-
-    @property
-    def forked(self) -> bool:
-        """Whether this process was forked from one that had this pool."""
-        return self._inherited is not None
+        self._team, self.forked = None, True
+        if self._context is not None:
+            self._context.team = None
 
 
-_UNCHANGED = contextlib.nullcontext()
+def _check(name: str, count: object) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_THREADS:
+        raise ArgumentError(f"{name}: {count!r} is not a number of threads; write 1 to {MOST_THREADS}")
+
+
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
@@ -192,14 +146,11 @@ if hasattr(os, "register_at_fork"):
 @cache
 def pool() -> Pool:
     """The pool of this process."""
-    chosen = os.environ.get(CHOICE) or "libgomp"
-    if chosen not in ("libgomp", "own"):
-        raise ArgumentError(f"{CHOICE}: {chosen!r} is no pool of threads; write {CHOICE}=own or {CHOICE}=libgomp")
-    return Pool(use_libgomp=chosen == "libgomp")
+    return Pool()
 
 
 def set_num_threads(count: int) -> None:
-    """Run kernels of `Cpu()` on `count` threads."""
+    """Run kernels of `Cpu()` on `count` threads. Runs that are under way keep those that they have."""
     pool().threads = count
 
 
@@ -208,9 +159,9 @@ def get_num_threads() -> int:
     return pool().threads
 
 
-def serving_thread() -> contextlib.AbstractContextManager[None]:
-    """A `with` block in which the calling thread may run plans in parallel."""
-    return pool().serving_thread()
+def share(threads: int) -> contextlib.AbstractContextManager[None]:
+    """A `with` block in which the calling thread runs plans on so many threads: a server's model has its own share."""
+    return pool().share(threads)
 
 
 def describe() -> dict[str, str]:
@@ -222,14 +173,10 @@ def describe() -> dict[str, str]:
     current, host, told = pool(), host_features(), settings()
     features = told.target
     lacking = f", and {', '.join(features.lacking)} is not here" if features.lacking else ""
-    facts = {
+    alone = ", forked: one until set_num_threads" if current.forked else ""
+    return {
         "cpu": f"{host.name}, {host.level}, {host.vector_bits}-bit vectors",
         "instruction sets": f"{told.features}: {features.level}, {features.vector_bits}-bit vectors{lacking}",
-        "threads": f"{current.threads} ({current.kind})" + (", forked: serial" if current.forked else ""),
-        "libgomp": "not found" if current.gomp is None else current.gomp.path,
+        "threads": f"{current.threads} ({current.kind}{alone})",
         "kernel cache": str(default_cache().directory or "off"),
     }
-    others = [path for path in libgomp.mapped() if current.gomp is not None and path != current.gomp.path]
-    if others:
-        facts["other libgomp"] = f"{', '.join(others)}: its threads compete with ours"
-    return facts

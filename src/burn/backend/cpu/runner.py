@@ -74,6 +74,7 @@ class StepArray:
         """Run `kernel(slots, first, last)` over parts of `[0, extent)`; gives the step's index.
 
         With `extent <= grain` one thread runs it whole; never more than `extent / grain` threads, rounded up, share it.
+        Where the parts begin and end depends on who is free, so the result must not depend on it.
         """
         if extent < 0 or grain < 1:
             raise ArgumentError(f"add_kernel: extent is {extent} and grain {grain}; write at least 0 and at least 1")
@@ -125,15 +126,12 @@ class StepArray:
     # Running
 
     def run(self, parallel: bool = True) -> None:
-        """Run every step; on the team where `parallel` says so, a step can use it and the pool admits this thread."""
+        """Run every step; on the threads of the caller's share where `parallel` says so and a step can use them."""
         sealed = self._sealed or self._seal()
-        if parallel and sealed.shared and (threads := self._pool.admit()) != 1:
-            try:
-                if sealed.parallel.threads != threads:
-                    sealed.parallel.threads = threads
-                answer = sealed.call(sealed.parallel_address)
-            finally:
-                self._pool.leave()
+        if parallel and sealed.shared and (threads := self._pool.running()) != 1:
+            if sealed.parallel.threads != threads:
+                sealed.parallel.threads = threads
+            answer = sealed.call(sealed.parallel_address)
         else:
             answer = sealed.call(sealed.serial_address)
         if answer != -1:
@@ -155,22 +153,18 @@ class StepArray:
     def run_timed(self, parallel: bool = True) -> list[float]:
         """Run every step, one by one; the seconds of each."""
         sealed = self._sealed or self._seal()
-        threads = self._pool.admit() if parallel else 1
+        threads = self._pool.running() if parallel else 1
         record = sealed.serial if threads == 1 else sealed.parallel
         seconds = [0.0] * len(self)
-        try:
-            bound = Record(record.context, record.steps, 0, threads, record.binding)
-            sealed.call(ctypes.addressof(bound))  # no step, but what is done before the first
-            for index in range(len(self)):
-                step = record.steps + index * WORDS * 8
-                before = time.perf_counter()
-                answer = native().run_steps(record.context, step, 1, threads)
-                seconds[index] = time.perf_counter() - before
-                if answer != -1:
-                    raise self.fault(answer + index)
-        finally:
-            if threads != 1:
-                self._pool.leave()
+        bound = Record(record.context, record.steps, 0, threads, record.binding)
+        sealed.call(ctypes.addressof(bound))  # no step, but what is done before the first
+        for index in range(len(self)):
+            step = record.steps + index * WORDS * 8
+            before = time.perf_counter()
+            answer = native().run_steps(record.context, step, 1, threads)
+            seconds[index] = time.perf_counter() - before
+            if answer != -1:
+                raise self.fault(answer + index)
         return seconds
 
     def signatures(self) -> list[tuple[object, ...]]:

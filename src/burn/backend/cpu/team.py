@@ -1,261 +1,142 @@
-"""A team of threads of our own, for systems without libgomp.
+"""The worker threads: POSIX threads that run a loop written in LLVM IR (`team_code.py`) and never touch Python.
 
-The workers are plain POSIX threads that run a loop written in LLVM IR and never touch Python. A
-worker waits for the generation number to move: first by looking at it again and again for some
-microseconds, since the next kernel of a plan usually comes at once, then asleep on a condition
-variable. The caller works too, and waits in the same way for the others to finish.
+They live as long as the process, asleep while there is nothing to do. A run of a plan hires those that are free, so
+several runs go on at once, each with threads of its own.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
-import platform
 import signal
+import threading
+import time
+from functools import cache
 
-from burn.backend.cpu.native import Loaded, assemble, keep_for_ever, load
+from burn.backend.cpu.native import keep_for_ever, native
 
-SPINS = 10_000
-"""How often a thread looks before it sleeps: about 50 to 400 microseconds."""
+MOST_THREADS = 1024
+
+BRIEF = 20e-6
+"""Seconds that a worker looks for work before it asks whether others want its core."""
+PATIENT = 1e-3
+"""Seconds that it goes on looking if nobody does: the Python between two plans."""
+CALLER = 60e-6
+"""Seconds that a caller looks for the end of chunks that others have begun. While it sleeps they may have its core."""
 
 _LINE = 64
 _LOCK_BYTES = 256
 """More than a mutex or a condition variable takes on any system."""
 
-_PAUSE = {"x86_64": 'call void asm sideeffect "pause", ""()', "aarch64": 'call void asm sideeffect "isb", ""()'}
-_PAUSE["AMD64"], _PAUSE["arm64"] = _PAUSE["x86_64"], _PAUSE["aarch64"]
 
-SOURCE = """
-; generation, padding, pending, padding, job: function and argument, workers, sleepers, spins, whether the caller
-; sleeps, then the lock, the condition `there is work`, the condition `all is done`
-%Team = type { i64, [7 x i64], i64, [7 x i64], ptr, ptr, i64, i64, i64, i64, ptr, ptr, ptr }
-%Worker = type { ptr, i64, i64 } ; team, number, generation at the time of its birth
+class _Share(ctypes.Structure):
+    _fields_ = (
+        ("ticket", ctypes.c_int64),
+        ("sleeps", ctypes.c_int64),
+        ("_padding", ctypes.c_int64 * 6),
+        ("job", ctypes.c_void_p),
+        ("number", ctypes.c_int64),
+        ("next", ctypes.c_void_p),
+        ("worker", ctypes.c_int64),
+        ("team", ctypes.c_void_p),
+        ("lost", ctypes.c_int64 * 2),
+        ("_more_padding", ctypes.c_int64),
+    )
 
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
 
-define ptr @work(ptr %worker) nounwind {
-entry:
-  %team = load ptr, ptr %worker
-  %numberp = getelementptr %Worker, ptr %worker, i64 0, i32 1
-  %number = load i64, ptr %numberp
-  %birthp = getelementptr %Worker, ptr %worker, i64 0, i32 2
-  %birth = load i64, ptr %birthp
-  %pendingp = getelementptr %Team, ptr %team, i64 0, i32 2
-  %functionp = getelementptr %Team, ptr %team, i64 0, i32 4
-  %jobp = getelementptr %Team, ptr %team, i64 0, i32 5
-  %workersp = getelementptr %Team, ptr %team, i64 0, i32 6
-  %sleepersp = getelementptr %Team, ptr %team, i64 0, i32 7
-  %spinsp = getelementptr %Team, ptr %team, i64 0, i32 8
-  %callerp = getelementptr %Team, ptr %team, i64 0, i32 9
-  %lockp = getelementptr %Team, ptr %team, i64 0, i32 10
-  %lock = load ptr, ptr %lockp
-  %wakep = getelementptr %Team, ptr %team, i64 0, i32 11
-  %wake = load ptr, ptr %wakep
-  %donep = getelementptr %Team, ptr %team, i64 0, i32 12
-  %done = load ptr, ptr %donep
-  %spins = load i64, ptr %spinsp
-  br label %wait
-wait:
-  %seen = phi i64 [ %birth, %entry ], [ %now, %finished ]
-  br label %look
-look:
-  %looks = phi i64 [ 0, %wait ], [ %looked, %again ]
-  %glance = load atomic i64, ptr %team acquire, align 8
-  %moved = icmp ne i64 %glance, %seen
-  br i1 %moved, label %run, label %again
-again:
-  PAUSE
-  %looked = add i64 %looks, 1
-  %patient = icmp slt i64 %looked, %spins
-  br i1 %patient, label %look, label %tired
-tired:
-  %locked = call i32 @pthread_mutex_lock(ptr %lock)
-  %sleepers = load i64, ptr %sleepersp
-  %more.sleepers = add i64 %sleepers, 1
-  store i64 %more.sleepers, ptr %sleepersp
-  br label %sleep
-sleep:
-  %under.lock = load atomic i64, ptr %team acquire, align 8
-  %still = icmp eq i64 %under.lock, %seen
-  br i1 %still, label %doze, label %awake
-doze:
-  %waited = call i32 @pthread_cond_wait(ptr %wake, ptr %lock)
-  br label %sleep
-awake:
-  %sleepers.now = load i64, ptr %sleepersp
-  %fewer = sub i64 %sleepers.now, 1
-  store i64 %fewer, ptr %sleepersp
-  %unlocked = call i32 @pthread_mutex_unlock(ptr %lock)
-  br label %run
-run:
-  %now = load atomic i64, ptr %team acquire, align 8
-  %function = load ptr, ptr %functionp
-  %job = load ptr, ptr %jobp
-  %workers = load i64, ptr %workersp
-  %threads = add i64 %workers, 1
-  call void %function(ptr %job, i64 %number, i64 %threads)
-  %left = atomicrmw sub ptr %pendingp, i64 1 acq_rel, align 8
-  %last = icmp eq i64 %left, 1
-  br i1 %last, label %tell, label %finished
-tell:
-  %locked.too = call i32 @pthread_mutex_lock(ptr %lock)
-  %caller = load i64, ptr %callerp
-  %caller.sleeps = icmp ne i64 %caller, 0
-  br i1 %caller.sleeps, label %call.caller, label %told
-call.caller:
-  %called = call i32 @pthread_cond_broadcast(ptr %done)
-  br label %told
-told:
-  %unlocked.too = call i32 @pthread_mutex_unlock(ptr %lock)
-  br label %finished
-finished:
-  br label %wait
-}
+class _Job(ctypes.Structure):
+    _fields_ = (
+        ("kernel", ctypes.c_void_p),
+        ("slots", ctypes.c_void_p),
+        ("extent", ctypes.c_int64),
+        ("chunks", ctypes.c_int64),
+        ("shares", ctypes.c_int64),
+        ("_padding", ctypes.c_int64 * 3),
+        ("finished", ctypes.c_int64),
+        ("_more_padding", ctypes.c_int64 * 7),
+        ("share", _Share),
+    )
 
-define void @launch(ptr %team, ptr %function, ptr %job) nounwind {
-entry:
-  %pendingp = getelementptr %Team, ptr %team, i64 0, i32 2
-  %functionp = getelementptr %Team, ptr %team, i64 0, i32 4
-  %jobp = getelementptr %Team, ptr %team, i64 0, i32 5
-  %workersp = getelementptr %Team, ptr %team, i64 0, i32 6
-  %sleepersp = getelementptr %Team, ptr %team, i64 0, i32 7
-  %spinsp = getelementptr %Team, ptr %team, i64 0, i32 8
-  %callerp = getelementptr %Team, ptr %team, i64 0, i32 9
-  %lockp = getelementptr %Team, ptr %team, i64 0, i32 10
-  %lock = load ptr, ptr %lockp
-  %wakep = getelementptr %Team, ptr %team, i64 0, i32 11
-  %wake = load ptr, ptr %wakep
-  %donep = getelementptr %Team, ptr %team, i64 0, i32 12
-  %done = load ptr, ptr %donep
-  %spins = load i64, ptr %spinsp
-  %workers = load i64, ptr %workersp
-  %threads = add i64 %workers, 1
-  store ptr %function, ptr %functionp
-  store ptr %job, ptr %jobp
-  store atomic i64 %workers, ptr %pendingp release, align 8
-  %locked = call i32 @pthread_mutex_lock(ptr %lock)
-  %old = atomicrmw add ptr %team, i64 1 release, align 8
-  %sleepers = load i64, ptr %sleepersp
-  %unlocked = call i32 @pthread_mutex_unlock(ptr %lock)
-  %any = icmp ne i64 %sleepers, 0
-  br i1 %any, label %rouse, label %own
-rouse:
-  %roused = call i32 @pthread_cond_broadcast(ptr %wake)
-  br label %own
-own:
-  call void %function(ptr %job, i64 0, i64 %threads)
-  br label %look
-look:
-  %looks = phi i64 [ 0, %own ], [ %looked, %again ]
-  %left = load atomic i64, ptr %pendingp acquire, align 8
-  %finished = icmp eq i64 %left, 0
-  br i1 %finished, label %leave, label %again
-again:
-  PAUSE
-  %looked = add i64 %looks, 1
-  %patient = icmp slt i64 %looked, %spins
-  br i1 %patient, label %look, label %tired
-tired:
-  %locked.too = call i32 @pthread_mutex_lock(ptr %lock)
-  store i64 1, ptr %callerp
-  br label %sleep
-sleep:
-  %under.lock = load atomic i64, ptr %pendingp acquire, align 8
-  %still = icmp ne i64 %under.lock, 0
-  br i1 %still, label %doze, label %awake
-doze:
-  %waited = call i32 @pthread_cond_wait(ptr %done, ptr %lock)
-  br label %sleep
-awake:
-  store i64 0, ptr %callerp
-  %unlocked.too = call i32 @pthread_mutex_unlock(ptr %lock)
-  br label %leave
-leave:
-  ret void
-}
-"""
+
+class _Place(ctypes.Structure):
+    _fields_ = (("share", _Share), ("job", _Job))
 
 
 class _Team(ctypes.Structure):
     _fields_ = (
-        ("generation", ctypes.c_int64),
-        ("_padding", ctypes.c_int64 * 7),
-        ("pending", ctypes.c_int64),
-        ("_more_padding", ctypes.c_int64 * 7),
-        ("function", ctypes.c_void_p),
-        ("job", ctypes.c_void_p),
-        ("workers", ctypes.c_int64),
-        ("sleepers", ctypes.c_int64),
-        ("spins", ctypes.c_int64),
-        ("caller_sleeps", ctypes.c_int64),
+        ("free", ctypes.c_int64 * 16),
+        ("words", ctypes.c_int64),
         ("lock", ctypes.c_void_p),
-        ("wake", ctypes.c_void_p),
-        ("done", ctypes.c_void_p),
+        ("condition", ctypes.c_void_p),
+        ("brief", ctypes.c_int64),
+        ("patient", ctypes.c_int64),
+        ("caller", ctypes.c_int64),
+        ("_padding", ctypes.c_int64 * 10),
+        ("places", _Place * MOST_THREADS),
     )
 
 
-class _Worker(ctypes.Structure):
-    _fields_ = (("team", ctypes.c_void_p), ("number", ctypes.c_int64), ("generation", ctypes.c_int64))
-
-
-def supported() -> bool:
-    """Whether this system has POSIX threads."""
-    return os.name == "posix"
+@cache
+def looks_a_second() -> float:
+    """How often a thread can look for work in a second."""
+    look = ctypes.CFUNCTYPE(None, ctypes.c_int64)(native().loaded.addresses["look"])
+    best = float("inf")
+    for _ in range(7):
+        before = time.perf_counter()
+        look(1000)
+        best = min(best, time.perf_counter() - before)
+    return 1000 / best
 
 
 class Team:
-    """Worker threads that live as long as the process. The caller must admit one launch at a time."""
+    """Worker threads and the memory that they share with those who hire them."""
 
     def __init__(self) -> None:
-        pause = _PAUSE.get(platform.machine(), "")
-        name = f"team {'pause' if pause else ''}"
-        self._loaded: Loaded = load(assemble(SOURCE.replace("PAUSE", pause), name), ["work", "launch"])
+        self._addresses = native().loaded.addresses
         self._system = ctypes.CDLL(None)
-        self._memory = ctypes.create_string_buffer(ctypes.sizeof(_Team) + _LINE + 3 * _LOCK_BYTES)
-        keep_for_ever(self._memory)
-        start = -(-ctypes.addressof(self._memory) // _LINE) * _LINE
+        self._growing = threading.Lock()
+        memory = ctypes.create_string_buffer(ctypes.sizeof(_Team) + _LINE + 2 * _LOCK_BYTES)
+        keep_for_ever(memory)
+        start = -(-ctypes.addressof(memory) // _LINE) * _LINE
         self._team = _Team.from_address(start)
-        lock, wake, done = (start + ctypes.sizeof(_Team) + number * _LOCK_BYTES for number in range(3))
-        self._team.lock, self._team.wake, self._team.done = lock, wake, done
-        self._team.spins = SPINS
+        lock = start + ctypes.sizeof(_Team)
+        self._team.lock, self._team.condition = lock, lock + _LOCK_BYTES
         self._system.pthread_mutex_init(ctypes.c_void_p(lock), None)
-        self._system.pthread_cond_init(ctypes.c_void_p(wake), None)
-        self._system.pthread_cond_init(ctypes.c_void_p(done), None)
-        self._workers: list[_Worker] = []
-
-    @property
-    def launch(self) -> int:
-        """The address of `launch(team, function, job)`."""
-        return self._loaded.addresses["launch"]
+        self._system.pthread_cond_init(ctypes.c_void_p(lock + _LOCK_BYTES), None)
+        rate = looks_a_second()
+        self._team.brief, self._team.patient, self._team.caller = (int(each * rate) for each in (BRIEF, PATIENT, CALLER))
+        self._workers = 0
 
     @property
     def address(self) -> int:
-        """The address of the team."""
+        """The address of the team, for native code."""
         return ctypes.addressof(self._team)
 
     @property
     def size(self) -> int:
-        """The number of threads, with the caller."""
-        return len(self._workers) + 1
+        """The number of threads, with a caller."""
+        return self._workers + 1
 
     def grow(self, threads: int) -> int:
-        """Have at least `threads` threads, with the caller; says how many there are. No launch may be under way."""
-        # Signals belong to the interpreter's threads: workers inherit a mask that blocks them all.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
-            while self.size < threads:
-                worker = _Worker(self.address, self.size, self._team.generation)
-                keep_for_ever(worker)
-                handle = ctypes.c_void_p()
-                address = ctypes.c_void_p(self._loaded.addresses["work"])
-                if self._system.pthread_create(ctypes.byref(handle), None, address, ctypes.byref(worker)) != 0:
-                    break
-                self._system.pthread_detach(handle)
-                self._workers.append(worker)
-                self._team.workers = len(self._workers)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        return self.size
+        """Have at least `threads` threads, with a caller; says how many there are. Runs may be under way."""
+        with self._growing:
+            # Signals belong to the interpreter's threads: workers inherit a mask that blocks them all.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            try:
+                while self.size < threads and self._start(self._workers):
+                    self._workers += 1
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            return self.size
+
+    def _start(self, number: int) -> bool:
+        """Start a worker and offer it; False where the system gives no more threads."""
+        share = self._team.places[number].share
+        share.worker, share.team = number, self.address
+        handle, where = ctypes.c_void_p(), ctypes.c_void_p(ctypes.addressof(share))
+        work = ctypes.c_void_p(self._addresses["work"])
+        if self._system.pthread_create(ctypes.byref(handle), None, work, where) != 0:
+            return False
+        self._system.pthread_detach(handle)
+        self._team.words = number // 64 + 1
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._addresses["offer"])(self.address, where)
+        return True

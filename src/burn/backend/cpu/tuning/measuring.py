@@ -39,7 +39,7 @@ def measure(plan: Plan, make: Make, again: bool = False, progress: Progress | No
     if not open_questions:
         return Report([])
     if not _has_the_team():
-        return Report([], note="nothing was measured: the threads of this process are taken, or not for this thread")
+        return Report([], note="nothing was measured: this process has fewer threads now than plans are made for")
     inputs = MadeUp(plan.source, plan.free)
     rows = []
     for number, question in enumerate(open_questions):
@@ -60,10 +60,8 @@ def measure(plan: Plan, make: Make, again: bool = False, progress: Progress | No
 
 def _has_the_team() -> bool:
     """Whether this thread may run plans as they will run: on all threads."""
-    wanted, found = pool().threads, pool().admit()
-    if found != 1:
-        pool().leave()
-    return found == wanted
+    current = pool()
+    return current.running() == current.threads and not current.forked
 
 
 def _measured(question: Question, default: str, best: Mapping[Question, str], make: Make, inputs: MadeUp) -> Row:

@@ -1,0 +1,517 @@
+"""How a kernel is shared among threads, as LLVM IR.
+
+`[0, extent)` is cut into chunks, and the chunks into shares, one for each thread of a run. A thread takes from its own
+share, so that it finds in its cache what it made in the step before, and then from the shares of others: what a thread
+does not begin because it lost its core, or has not woken yet, others do. The thread that runs the plan waits only for
+chunks that were begun.
+
+What is left of a share is a *ticket*: the number of its filling and how many chunks are left, in one word that is
+changed by compare-and-exchange only. Whoever exchanges it successfully had a ticket of a step that is not over, so
+what it read of the step before (the kernel, the cut) belonged to that step. Nothing else is locked, and records are
+never freed, so threads that come late read valid memory and find nothing left.
+
+A run hires free workers when its first step can use them and dismisses them at its end; several runs have different
+workers. Where there are none, the calling thread does it all.
+"""
+
+from __future__ import annotations
+
+import os
+
+from burn.backend.cpu.waiting_code import has_futex, pause, waiting_code
+
+TEAM_SYMBOLS = ["work", "offer", "look"]
+"""What `burn.backend.cpu.team` calls."""
+
+CHUNKS = 8
+"""Chunks of a share, where the grain allows it. A thread takes half of what is left at a time: 4, 2, 1, 1."""
+
+TYPES = """
+; One cache line for what changes, one for what does not while a run has the worker.
+%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, [2 x i64], i64 }
+;  0 ticket: filling << 16 | chunks left   1 whether its worker sleeps   4 job   5 number of the share   6 next share of
+;  the run, in a ring   7 number of the worker   8 team   9 what `lost_core` remembers
+
+%Job = type { ptr, ptr, i64, i64, i64, [3 x i64], i32, i32, [7 x i64], %Share }
+;  0 kernel   1 slots   2 extent   3 chunks   4 shares   6 chunks finished   7 whether the caller sleeps   9 its share
+
+%Place = type { %Share, %Job }  ; of one worker; a run uses the job of the first worker that it hires
+
+%Team = type { [16 x i64], i64, ptr, ptr, i64, i64, i64, [10 x i64], [0 x %Place] }
+;  0 free workers, a bit each   1 words of these in use   2 lock   3 condition   looks before sleeping: 4 of a worker
+;  that lost its core   5 of one that did not, after these   6 of a caller   8 places
+
+%Crew = type { ptr, i64, i64, ptr, ptr }  ; of a run: team, threads wanted, workers hired, job, last share of the ring
+"""
+
+SHARING = """
+declare i64 @llvm.cttz.i64(i64, i1)
+
+; Run chunks of a share until none is left. Gives how many, their job, and the chunks of its step.
+define internal { i64, ptr, i64 } @drain(ptr %share) nounwind {
+entry:
+  %jobp = getelementptr %Share, ptr %share, i64 0, i32 4
+  %numberp = getelementptr %Share, ptr %share, i64 0, i32 5
+  br label %look
+look:
+  %count = phi i64 [ 0, %entry ], [ %count, %missed ], [ %more, %run ]
+  %of = phi ptr [ null, %entry ], [ %of, %missed ], [ %job, %run ]
+  %all = phi i64 [ 0, %entry ], [ %all, %missed ], [ %chunks, %run ]
+  %ticket = load atomic i64, ptr %share acquire, align 8
+  %left = and i64 %ticket, 65535
+  %nothing = icmp eq i64 %left, 0
+  br i1 %nothing, label %done, label %read
+read:
+  %job = load atomic ptr, ptr %jobp monotonic, align 8
+  %number = load atomic i64, ptr %numberp monotonic, align 8
+  %slotsp = getelementptr %Job, ptr %job, i64 0, i32 1
+  %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
+  %chunksp = getelementptr %Job, ptr %job, i64 0, i32 3
+  %sharesp = getelementptr %Job, ptr %job, i64 0, i32 4
+  %kernel = load atomic ptr, ptr %job monotonic, align 8
+  %slots = load atomic ptr, ptr %slotsp monotonic, align 8
+  %extent = load atomic i64, ptr %extentp monotonic, align 8
+  %chunks = load atomic i64, ptr %chunksp monotonic, align 8
+  %shares = load atomic i64, ptr %sharesp monotonic, align 8
+  %left.1 = add i64 %left, 1
+  %half = lshr i64 %left.1, 1
+  %rest = sub i64 %ticket, %half
+  %exchange = cmpxchg ptr %share, i64 %ticket, i64 %rest acq_rel monotonic, align 8
+  %took = extractvalue { i64, i1 } %exchange, 1
+  br i1 %took, label %run, label %missed
+missed:
+  br label %look
+run:
+  %after = add i64 %number, 1
+  %end.wide = mul i64 %chunks, %after
+  %end = udiv i64 %end.wide, %shares
+  %from = sub i64 %end, %left
+  %to = add i64 %from, %half
+  %first.wide = mul i64 %extent, %from
+  %first = udiv i64 %first.wide, %chunks
+  %last.wide = mul i64 %extent, %to
+  %last = udiv i64 %last.wide, %chunks
+  call void %kernel(ptr %slots, i64 %first, i64 %last)
+  %more = add i64 %count, %half
+  br label %look
+done:
+  %a = insertvalue { i64, ptr, i64 } poison, i64 %count, 0
+  %b = insertvalue { i64, ptr, i64 } %a, ptr %of, 1
+  %c = insertvalue { i64, ptr, i64 } %b, i64 %all, 2
+  ret { i64, ptr, i64 } %c
+}
+
+; Drain a share for its job; the last to finish wakes the caller if it sleeps.
+define internal void @help(ptr %share, ptr %team) nounwind {
+entry:
+  %drained = call { i64, ptr, i64 } @drain(ptr %share)
+  %count = extractvalue { i64, ptr, i64 } %drained, 0
+  %some = icmp ne i64 %count, 0
+  br i1 %some, label %report, label %done
+report:
+  %job = extractvalue { i64, ptr, i64 } %drained, 1
+  %chunks = extractvalue { i64, ptr, i64 } %drained, 2
+  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 6
+  %sleepsp = getelementptr %Job, ptr %job, i64 0, i32 7
+  %count.short = trunc i64 %count to i32
+  %chunks.short = trunc i64 %chunks to i32
+  %before = atomicrmw add ptr %finishedp, i32 %count.short seq_cst, align 8
+  %now = add i32 %before, %count.short
+  %last = icmp eq i32 %now, %chunks.short
+  br i1 %last, label %tell, label %done
+tell:
+  %sleeps = load atomic i32, ptr %sleepsp seq_cst, align 4
+  %caller.sleeps = icmp ne i32 %sleeps, 0
+  br i1 %caller.sleeps, label %wake, label %done
+wake:
+  call void @rouse(ptr %finishedp, ptr %team)
+  br label %done
+done:
+  ret void
+}
+
+; The life of a worker.
+define ptr @work(ptr %share) nounwind {
+entry:
+  %teamp = getelementptr %Share, ptr %share, i64 0, i32 8
+  %team = load ptr, ptr %teamp
+  %jobp = getelementptr %Share, ptr %share, i64 0, i32 4
+  %nextp = getelementptr %Share, ptr %share, i64 0, i32 6
+  br label %wait
+wait:
+  %seen = phi i64 [ 0, %entry ], [ %filling, %own ], [ %filling, %others ], [ %filling, %other ]
+  %filling = call i64 @await_filling(ptr %share, i64 %seen, ptr %team)
+  br label %own
+own:
+  call void @help(ptr %share, ptr %team)
+  %job = load atomic ptr, ptr %jobp monotonic, align 8
+  %sharesp = getelementptr %Job, ptr %job, i64 0, i32 4
+  %shares = load atomic i64, ptr %sharesp monotonic, align 8
+  %start = load atomic ptr, ptr %nextp monotonic, align 8
+  %any = icmp ugt i64 %shares, 1
+  br i1 %any, label %others, label %wait
+others:
+  %at = phi ptr [ %start, %own ], [ %next, %other ]
+  %hops = phi i64 [ 1, %own ], [ %hops.1, %other ]
+  %round = icmp eq ptr %at, %share
+  br i1 %round, label %wait, label %other
+other:
+  call void @help(ptr %at, ptr %team)
+  %at.nextp = getelementptr %Share, ptr %at, i64 0, i32 6
+  %next = load atomic ptr, ptr %at.nextp monotonic, align 8
+  %hops.1 = add i64 %hops, 1
+  %go.on = icmp ult i64 %hops.1, %shares
+  br i1 %go.on, label %others, label %wait
+}
+
+; The number of the next filling after `seen`.
+define internal i64 @await_filling(ptr %share, i64 %seen, ptr %team) nounwind {
+entry:
+  %sleepsp = getelementptr %Share, ptr %share, i64 0, i32 1
+  %lostp = getelementptr %Share, ptr %share, i64 0, i32 9
+  %briefp = getelementptr %Team, ptr %team, i64 0, i32 4
+  %brief = load i64, ptr %briefp
+  br label %look
+look:
+  %looks = phi i64 [ 0, %entry ], [ %looks.1, %again ], [ 0, %patient ]
+  %limit = phi i64 [ %brief, %entry ], [ %limit, %again ], [ %more, %patient ]
+  %asked = phi i1 [ false, %entry ], [ %asked, %again ], [ true, %patient ]
+  %ticket = load atomic i64, ptr %share acquire, align 8
+  %filling = lshr i64 %ticket, 16
+  %moved = icmp ne i64 %filling, %seen
+  br i1 %moved, label %found, label %again
+again:
+  PAUSE
+  %looks.1 = add i64 %looks, 1
+  %go.on = icmp ult i64 %looks.1, %limit
+  br i1 %go.on, label %look, label %tired
+tired:
+  br i1 %asked, label %sleep, label %ask
+ask:
+  %lost = call i1 @lost_core(ptr %lostp)
+  br i1 %lost, label %sleep, label %patient
+patient:
+  %morep = getelementptr %Team, ptr %team, i64 0, i32 5
+  %more = load i64, ptr %morep
+  br label %look
+sleep:
+  %armed = atomicrmw xchg ptr %sleepsp, i32 1 seq_cst, align 8
+  %ticket.now = load atomic i64, ptr %share seq_cst, align 8
+  %filling.now = lshr i64 %ticket.now, 16
+  %moved.now = icmp ne i64 %filling.now, %seen
+  br i1 %moved.now, label %disarm, label %doze
+doze:
+  call void @nap(ptr %sleepsp, i32 1, ptr %team)
+  br label %sleep
+disarm:
+  store atomic i32 0, ptr %sleepsp monotonic, align 8
+  br label %found
+found:
+  %result = phi i64 [ %filling, %look ], [ %filling.now, %disarm ]
+  ret i64 %result
+}
+
+; Fill a share with its part of the chunks.
+define internal void @fill(ptr %share, i64 %number, i64 %chunks, i64 %shares) nounwind alwaysinline {
+  %begin.wide = mul i64 %number, %chunks
+  %begin = udiv i64 %begin.wide, %shares
+  %end.wide = add i64 %begin.wide, %chunks
+  %end = udiv i64 %end.wide, %shares
+  %size = sub i64 %end, %begin
+  %old = load atomic i64, ptr %share monotonic, align 8
+  %filling = lshr i64 %old, 16
+  %filling.1 = add i64 %filling, 1
+  %high = shl i64 %filling.1, 16
+  %ticket = or i64 %high, %size
+  %was = atomicrmw xchg ptr %share, i64 %ticket seq_cst, align 8
+  ret void
+}
+
+; Run a kernel over its extent with the threads of a crew; more are hired while there are too few.
+define internal void @spread(ptr %crew, ptr %kernel, ptr %slots, i64 %extent, i64 %grain) nounwind {
+entry:
+  %wantedp = getelementptr %Crew, ptr %crew, i64 0, i32 1
+  %wanted = load i64, ptr %wantedp
+  %hiredp = getelementptr %Crew, ptr %crew, i64 0, i32 2
+  %small = icmp sle i64 %extent, %grain
+  %single = icmp sle i64 %wanted, 1
+  %alone = or i1 %small, %single
+  br i1 %alone, label %little, label %several
+little:
+  %nothing = icmp sle i64 %extent, 0
+  br i1 %nothing, label %leave, label %serial
+serial:
+  call void %kernel(ptr %slots, i64 0, i64 %extent)
+  ret void
+several:
+  %less = sub i64 %extent, 1
+  %full = udiv i64 %less, %grain
+  %grains = add i64 %full, 1
+  %useful = call i64 @llvm.smin.i64(i64 %grains, i64 %wanted)
+  %helpers = sub i64 %useful, 1
+  %had = load i64, ptr %hiredp
+  %too.few = icmp slt i64 %had, %helpers
+  br i1 %too.few, label %more, label %enough
+more:
+  call void @hire(ptr %crew, i64 %helpers)
+  br label %enough
+enough:
+  %hired = load i64, ptr %hiredp
+  %nobody = icmp eq i64 %hired, 0
+  br i1 %nobody, label %serial, label %share
+share:
+  %team = load ptr, ptr %crew
+  %jobpp = getelementptr %Crew, ptr %crew, i64 0, i32 3
+  %job = load ptr, ptr %jobpp
+  %threads = add i64 %hired, 1
+  %shares = call i64 @llvm.smin.i64(i64 %grains, i64 %threads)
+  %most = mul i64 %shares, CHUNKS
+  %chunks = call i64 @llvm.smin.i64(i64 %grains, i64 %most)
+  %slotsp = getelementptr %Job, ptr %job, i64 0, i32 1
+  %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
+  %chunksp = getelementptr %Job, ptr %job, i64 0, i32 3
+  %sharesp = getelementptr %Job, ptr %job, i64 0, i32 4
+  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 6
+  store atomic ptr %kernel, ptr %job monotonic, align 8
+  store atomic ptr %slots, ptr %slotsp monotonic, align 8
+  store atomic i64 %extent, ptr %extentp monotonic, align 8
+  store atomic i64 %chunks, ptr %chunksp monotonic, align 8
+  store atomic i64 %shares, ptr %sharesp monotonic, align 8
+  store atomic i32 0, ptr %finishedp monotonic, align 8
+  %own = getelementptr %Job, ptr %job, i64 0, i32 9
+  %own.nextp = getelementptr %Share, ptr %own, i64 0, i32 6
+  %leader = load ptr, ptr %own.nextp
+  call void @fill(ptr %own, i64 0, i64 %chunks, i64 %shares)
+  br label %give
+give:
+  %member = phi ptr [ %leader, %share ], [ %member.next, %given ]
+  %number = phi i64 [ 1, %share ], [ %number.1, %given ]
+  call void @fill(ptr %member, i64 %number, i64 %chunks, i64 %shares)
+  %sleepsp = getelementptr %Share, ptr %member, i64 0, i32 1
+  %sleeps = load atomic i32, ptr %sleepsp seq_cst, align 4
+  %asleep = icmp ne i32 %sleeps, 0
+  br i1 %asleep, label %call, label %given
+call:
+  %slept = atomicrmw xchg ptr %sleepsp, i32 0 seq_cst, align 8
+  call void @rouse(ptr %sleepsp, ptr %team)
+  br label %given
+given:
+  %member.nextp = getelementptr %Share, ptr %member, i64 0, i32 6
+  %member.next = load ptr, ptr %member.nextp
+  %number.1 = add i64 %number, 1
+  %more.shares = icmp slt i64 %number.1, %shares
+  br i1 %more.shares, label %give, label %compute
+compute:
+  %at = phi ptr [ %own, %given ], [ %at.next, %compute ]
+  %walked = phi i64 [ 0, %given ], [ %walked.1, %compute ]
+  %mine = phi i64 [ 0, %given ], [ %mine.1, %compute ]
+  %drained = call { i64, ptr, i64 } @drain(ptr %at)
+  %count = extractvalue { i64, ptr, i64 } %drained, 0
+  %mine.1 = add i64 %mine, %count
+  %at.nextp = getelementptr %Share, ptr %at, i64 0, i32 6
+  %at.next = load ptr, ptr %at.nextp
+  %walked.1 = add i64 %walked, 1
+  %further = icmp slt i64 %walked.1, %shares
+  br i1 %further, label %compute, label %finish
+finish:
+  %mine.short = trunc i64 %mine.1 to i32
+  %others.finished = atomicrmw add ptr %finishedp, i32 %mine.short seq_cst, align 8
+  %finished = add i32 %others.finished, %mine.short
+  %total = trunc i64 %chunks to i32
+  %all = icmp eq i32 %finished, %total
+  br i1 %all, label %leave, label %wait
+wait:
+  call void @await_finish(ptr %job, i32 %total, ptr %team)
+  br label %leave
+leave:
+  ret void
+}
+
+; Until every chunk that was begun is finished.
+define internal void @await_finish(ptr %job, i32 %total, ptr %team) nounwind {
+entry:
+  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 6
+  %sleepsp = getelementptr %Job, ptr %job, i64 0, i32 7
+  %briefp = getelementptr %Team, ptr %team, i64 0, i32 6
+  %brief = load i64, ptr %briefp
+  br label %look
+look:
+  %looks = phi i64 [ 0, %entry ], [ %looks.1, %again ]
+  %finished = load atomic i32, ptr %finishedp acquire, align 8
+  %all = icmp eq i32 %finished, %total
+  br i1 %all, label %leave, label %again
+again:
+  PAUSE
+  %looks.1 = add i64 %looks, 1
+  %go.on = icmp ult i64 %looks.1, %brief
+  br i1 %go.on, label %look, label %sleep
+sleep:
+  %armed = atomicrmw xchg ptr %sleepsp, i32 1 seq_cst, align 4
+  %finished.now = load atomic i32, ptr %finishedp seq_cst, align 8
+  %all.now = icmp eq i32 %finished.now, %total
+  br i1 %all.now, label %disarm, label %doze
+doze:
+  call void @nap(ptr %finishedp, i32 %finished.now, ptr %team)
+  br label %sleep
+disarm:
+  store atomic i32 0, ptr %sleepsp monotonic, align 4
+  br label %leave
+leave:
+  ret void
+}
+
+; Have up to `helpers` workers, as far as there are free ones.
+define internal void @hire(ptr %crew, i64 %helpers) nounwind {
+entry:
+  %team = load ptr, ptr %crew
+  %hiredp = getelementptr %Crew, ptr %crew, i64 0, i32 2
+  %jobpp = getelementptr %Crew, ptr %crew, i64 0, i32 3
+  %tailp = getelementptr %Crew, ptr %crew, i64 0, i32 4
+  %wordsp = getelementptr %Team, ptr %team, i64 0, i32 1
+  %words = load atomic i64, ptr %wordsp acquire, align 8
+  br label %word
+word:
+  %w = phi i64 [ 0, %entry ], [ %w.1, %empty ]
+  %left = icmp ult i64 %w, %words
+  br i1 %left, label %try, label %done
+try:
+  %freep = getelementptr %Team, ptr %team, i64 0, i32 0, i64 %w
+  %free = load atomic i64, ptr %freep acquire, align 8
+  %none = icmp eq i64 %free, 0
+  br i1 %none, label %empty, label %claim
+empty:
+  %w.1 = add i64 %w, 1
+  br label %word
+claim:
+  %minus = sub i64 %free, 1
+  %rest = and i64 %free, %minus
+  %exchange = cmpxchg ptr %freep, i64 %free, i64 %rest acq_rel monotonic, align 8
+  %got = extractvalue { i64, i1 } %exchange, 1
+  br i1 %got, label %join, label %try
+join:
+  %bit = call i64 @llvm.cttz.i64(i64 %free, i1 true)
+  %base = shl i64 %w, 6
+  %index = or i64 %base, %bit
+  %share = getelementptr %Team, ptr %team, i64 0, i32 8, i64 %index, i32 0
+  %hired = load i64, ptr %hiredp
+  %is.first = icmp eq i64 %hired, 0
+  br i1 %is.first, label %first, label %append
+first:
+  %job.new = getelementptr %Team, ptr %team, i64 0, i32 8, i64 %index, i32 1
+  store ptr %job.new, ptr %jobpp
+  %own.new = getelementptr %Job, ptr %job.new, i64 0, i32 9
+  %own.jobp = getelementptr %Share, ptr %own.new, i64 0, i32 4
+  store atomic ptr %job.new, ptr %own.jobp monotonic, align 8
+  store ptr %own.new, ptr %tailp
+  br label %append
+append:
+  %job = load ptr, ptr %jobpp
+  %own = getelementptr %Job, ptr %job, i64 0, i32 9
+  %tail = load ptr, ptr %tailp
+  %hired.1 = add i64 %hired, 1
+  %share.jobp = getelementptr %Share, ptr %share, i64 0, i32 4
+  %share.numberp = getelementptr %Share, ptr %share, i64 0, i32 5
+  %share.nextp = getelementptr %Share, ptr %share, i64 0, i32 6
+  %tail.nextp = getelementptr %Share, ptr %tail, i64 0, i32 6
+  store atomic ptr %job, ptr %share.jobp monotonic, align 8
+  store atomic i64 %hired.1, ptr %share.numberp monotonic, align 8
+  store atomic ptr %own, ptr %share.nextp monotonic, align 8
+  store atomic ptr %share, ptr %tail.nextp monotonic, align 8
+  store ptr %share, ptr %tailp
+  store i64 %hired.1, ptr %hiredp
+  %enough = icmp sge i64 %hired.1, %helpers
+  br i1 %enough, label %done, label %try
+done:
+  ret void
+}
+
+; Let the workers of a run go. The first one goes last: its place has the job.
+define internal void @dismiss(ptr %crew) nounwind {
+entry:
+  %hiredp = getelementptr %Crew, ptr %crew, i64 0, i32 2
+  %hired = load i64, ptr %hiredp
+  %nobody = icmp eq i64 %hired, 0
+  br i1 %nobody, label %done, label %some
+some:
+  %team = load ptr, ptr %crew
+  %jobpp = getelementptr %Crew, ptr %crew, i64 0, i32 3
+  %job = load ptr, ptr %jobpp
+  %own.nextp = getelementptr %Job, ptr %job, i64 0, i32 9, i32 6
+  %leader = load ptr, ptr %own.nextp
+  %leader.nextp = getelementptr %Share, ptr %leader, i64 0, i32 6
+  %second = load ptr, ptr %leader.nextp
+  br label %others
+others:
+  %at = phi ptr [ %second, %some ], [ %next, %other ]
+  %count = phi i64 [ 1, %some ], [ %count.1, %other ]
+  %go.on = icmp slt i64 %count, %hired
+  br i1 %go.on, label %other, label %first
+other:
+  %at.nextp = getelementptr %Share, ptr %at, i64 0, i32 6
+  %next = load ptr, ptr %at.nextp
+  call void @offer(ptr %team, ptr %at)
+  %count.1 = add i64 %count, 1
+  br label %others
+first:
+  call void @offer(ptr %team, ptr %leader)
+  br label %done
+done:
+  ret void
+}
+
+; A worker is free.
+define void @offer(ptr %team, ptr %share) nounwind {
+  %indexp = getelementptr %Share, ptr %share, i64 0, i32 7
+  %index = load i64, ptr %indexp
+  %word = lshr i64 %index, 6
+  %bit = and i64 %index, 63
+  %mask = shl i64 1, %bit
+  %freep = getelementptr %Team, ptr %team, i64 0, i32 0, i64 %word
+  %before = atomicrmw or ptr %freep, i64 %mask release, align 8
+  ret void
+}
+
+; How long looks take.
+define void @look(i64 %times) nounwind {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i.1, %loop ]
+  PAUSE
+  %i.1 = add i64 %i, 1
+  %go.on = icmp slt i64 %i.1, %times
+  br i1 %go.on, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+ALONE = """
+define internal void @spread(ptr %crew, ptr %kernel, ptr %slots, i64 %extent, i64 %grain) nounwind {
+entry:
+  %nothing = icmp sle i64 %extent, 0
+  br i1 %nothing, label %leave, label %serial
+serial:
+  call void %kernel(ptr %slots, i64 0, i64 %extent)
+  br label %leave
+leave:
+  ret void
+}
+
+define internal void @dismiss(ptr %crew) nounwind {
+  ret void
+}
+"""
+
+
+def team_code(supported: bool, futex: bool | None = None) -> str:
+    """`spread` and `dismiss` for this system; without threads one thread does it all."""
+    if not supported:
+        return TYPES + ALONE
+    sleeping = waiting_code(has_futex() if futex is None else futex)
+    return TYPES + sleeping + SHARING.replace("CHUNKS", str(CHUNKS)).replace("PAUSE", pause())
+
+
+def has_threads() -> bool:
+    """Whether this system has POSIX threads."""
+    return os.name == "posix"

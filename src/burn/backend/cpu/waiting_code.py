@@ -1,0 +1,131 @@
+"""How a thread waits, as LLVM IR: it looks for a while, then sleeps until it is called.
+
+The next kernel of a plan usually comes within microseconds, and waking a thread takes tens of them, so looking pays on
+an idle machine. On a busy one it takes the time of whoever would compute, our own threads among them, and a thread that
+has used up its time by looking is not there when work comes. The system knows which of the two it is: it counts how
+often it took the core from a thread (`lost_core`).
+
+    nap(word, expected, team)   sleep, unless the word is another by now; what wakes for no reason looks again
+    rouse(word, team)           wake who sleeps on the word, after it was changed
+    lost_core(record)           whether this thread lost its core since it asked some times ago; two words of memory
+
+Where the system has no futex, one lock and one condition variable serve the whole team.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+_PAUSE = {"x86_64": 'call void asm sideeffect "pause", ""()', "aarch64": 'call void asm sideeffect "isb", ""()'}
+_PAUSE["AMD64"], _PAUSE["arm64"] = _PAUSE["x86_64"], _PAUSE["aarch64"]
+
+WARY = 32
+"""How often a thread that lost its core sleeps without looking for long."""
+
+_FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98}
+
+_FUTEX = """
+declare i64 @syscall(i64, ...)
+
+define internal void @nap(ptr %word, i32 %expected, ptr %team) nounwind {
+  %answer = call i64 (i64, ...) @syscall(i64 NUMBER, ptr %word, i32 128, i32 %expected, ptr null, ptr null, i32 0)
+  ret void
+}
+
+define internal void @rouse(ptr %word, ptr %team) nounwind {
+  %answer = call i64 (i64, ...) @syscall(i64 NUMBER, ptr %word, i32 129, i32 1, ptr null, ptr null, i32 0)
+  ret void
+}
+"""
+
+_CONDITION = """
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+
+define internal void @nap(ptr %word, i32 %expected, ptr %team) nounwind {
+entry:
+  %lockp = getelementptr %Team, ptr %team, i64 0, i32 2
+  %lock = load ptr, ptr %lockp
+  %calledp = getelementptr %Team, ptr %team, i64 0, i32 3
+  %called = load ptr, ptr %calledp
+  %locked = call i32 @pthread_mutex_lock(ptr %lock)
+  br label %check
+check:
+  %now = load atomic i32, ptr %word seq_cst, align 4
+  %still = icmp eq i32 %now, %expected
+  br i1 %still, label %sleep, label %leave
+sleep:
+  %woken = call i32 @pthread_cond_wait(ptr %called, ptr %lock)
+  br label %leave
+leave:
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %lock)
+  ret void
+}
+
+define internal void @rouse(ptr %word, ptr %team) nounwind {
+  %lockp = getelementptr %Team, ptr %team, i64 0, i32 2
+  %lock = load ptr, ptr %lockp
+  %calledp = getelementptr %Team, ptr %team, i64 0, i32 3
+  %called = load ptr, ptr %calledp
+  %locked = call i32 @pthread_mutex_lock(ptr %lock)
+  %told = call i32 @pthread_cond_broadcast(ptr %called)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %lock)
+  ret void
+}
+"""
+
+_SWITCHES_OF_THE_THREAD = """
+declare i32 @getrusage(i32, ptr)
+
+define internal i1 @lost_core(ptr %record) nounwind {
+entry:
+  %usage = alloca [36 x i64], align 8
+  %answer = call i32 @getrusage(i32 1, ptr %usage)
+  %takenp = getelementptr i64, ptr %usage, i64 17
+  %taken = load i64, ptr %takenp
+  %waryp = getelementptr i64, ptr %record, i64 1
+  %wary = load i64, ptr %waryp
+  %before = load i64, ptr %record
+  store i64 %taken, ptr %record
+  %anew = icmp ne i64 %taken, %before
+  br i1 %anew, label %lost, label %calm
+lost:
+  store i64 WARY, ptr %waryp
+  ret i1 true
+calm:
+  %is.wary = icmp ne i64 %wary, 0
+  br i1 %is.wary, label %less, label %trusting
+less:
+  %wary.1 = sub i64 %wary, 1
+  store i64 %wary.1, ptr %waryp
+  ret i1 true
+trusting:
+  ret i1 false
+}
+"""
+
+_UNKNOWN = """
+define internal i1 @lost_core(ptr %record) nounwind {
+  ret i1 false
+}
+"""
+
+
+def has_futex() -> bool:
+    """Whether this system has the calls by which a thread sleeps on a word of memory."""
+    return sys.platform == "linux" and sys.maxsize > 2**32 and platform.machine() in _FUTEX_NUMBERS
+
+
+def waiting_code(futex: bool) -> str:
+    """`nap`, `rouse` and `lost_core` for this system."""
+    number = str(_FUTEX_NUMBERS.get(platform.machine(), 0))
+    sleeping = _FUTEX.replace("NUMBER", number) if futex else _CONDITION
+    return sleeping + (_SWITCHES_OF_THE_THREAD.replace("WARY", str(WARY)) if has_futex() else _UNKNOWN)
+
+
+def pause() -> str:
+    """The instruction that tells the processor that this thread only looks."""
+    return _PAUSE.get(platform.machine(), "")
