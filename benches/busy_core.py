@@ -5,7 +5,8 @@
     python -m benches.busy_core --only cnn_train --blocks 15
 
 Each checkout has a process of its own for each workload. They take turns, and idle blocks take turns with busy ones, so
-that whatever else the machine does meets all alike. A block gives the mean of its steps, which counts the slow ones too.
+that whatever else the machine does meets all alike. A block gives the mean of its steps, slow ones included, and the
+fastest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The engine on lesser machines: older processors, no libgomp. The same results everywhere."""
+"""The engine on lesser machines: older processors, no cache. The same results everywhere."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 import threading
 import time
@@ -15,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from burn.backend.cpu.pool import Pool
-from burn.backend.cpu.runner import COPY_GRAIN, StepArray, StepFault
+from burn.backend.cpu.runner import StepArray
 from burn.errors import ArgumentError, MissingOperation
-from tests.engine.hand_written import Counted, addresses
+from tests.engine.hand_written import addresses
 
 pytest.importorskip("llvmlite")
 
@@ -71,68 +70,35 @@ def test_the_same_array_runs_in_parallel_and_serially_with_equal_results(pool: P
         np.testing.assert_array_equal(each, expected)
 
 
-def test_steps_run_in_order_and_take_six_arguments(pool: Pool) -> None:
-    notes, out = np.zeros(10, np.int64), np.zeros(1, np.int64)
+def appended(steps: StepArray, notes: NDArray[np.int64], value: int, name: str = "append") -> None:
+    """A step that appends a value to the notes, whose first is how many there are."""
+    table = np.array([notes.ctypes.data, value], np.int64)
+    steps.keep(table)
+    steps.add_kernel(addresses()["append"], table.ctypes.data, 1, name=name)
+
+
+def sleeping(steps: StepArray, microseconds: int, name: str = "sleep") -> None:
+    table = np.array([microseconds], np.int64)
+    steps.keep(table)
+    steps.add_kernel(addresses()["sleep"], table.ctypes.data, 1, name=name)
+
+
+def test_steps_run_in_order(pool: Pool) -> None:
+    notes = np.zeros(10, np.int64)
     steps = StepArray(pool)
     for value in (5, 3, 8):
-        steps.add_call(addresses()["note"], notes.ctypes.data, value, 0)
-    steps.add_call(addresses()["sum_of_six"], 1, 2, 3, 4, -5, out.ctypes.data, checked=False)
+        appended(steps, notes, value)
     steps.run()
     assert notes[:4].tolist() == [3, 5, 3, 8]
-    assert out[0] == 5
-
-
-@pytest.mark.parametrize("status", [1, 6, -3, 2**31 - 1])
-def test_a_failing_step_stops_the_plan_and_is_named(pool: Pool, status: int) -> None:
-    notes = np.zeros(10, np.int64)
-    steps = StepArray(pool)
-    steps.add_call(addresses()["note"], notes.ctypes.data, 10, 0, name="first")
-    steps.add_call(addresses()["note"], notes.ctypes.data, 11, status, name="second")
-    steps.add_call(addresses()["note"], notes.ctypes.data, 12, 0, name="third")
-    for parallel in (True, False):
-        notes[:] = 0
-        with pytest.raises(StepFault, match=rf"run: step 1 \(second\) failed with status {status}") as caught:
-            steps.run(parallel)
-        assert (caught.value.index, caught.value.status, caught.value.name) == (1, status, "second")
-        assert notes[:3].tolist() == [2, 10, 11]
-    pool.threads = 3
-    assert Counted(pool).most_threads(at_least=3) == 3, "the workers were dismissed"
-
-
-def test_serial_runs_have_their_own_arguments(pool: Pool) -> None:
-    pool.threads = 2
-    notes = np.zeros(10, np.int64)
-    steps = StepArray(pool)
-    at = notes.ctypes.data
-    steps.add_call(addresses()["note"], at, 100, 0, serial=(at, 200, 0))
-    steps.add_call(addresses()["note"], at, 1, 0)
-    steps.run(parallel=True)
-    steps.run(parallel=False)
-    assert notes[:5].tolist() == [4, 100, 1, 200, 1]
-
-
-@pytest.mark.parametrize("size", [0, 1, 63, 4096, COPY_GRAIN, COPY_GRAIN + 1, 5 * COPY_GRAIN + 17])
-def test_copies_and_fills_match_numpy(pool: Pool, size: int) -> None:
-    pool.threads = 3
-    source = np.random.default_rng(size).integers(0, 256, size + 2, dtype=np.uint8)
-    copied, filled = np.zeros(size + 2, np.uint8), np.zeros(size + 2, np.uint8)
-    steps = StepArray(pool)
-    steps.add_copy(copied.ctypes.data + 1, source.ctypes.data + 1, size)
-    steps.add_fill(filled.ctypes.data + 1, 0xA5, size)
-    steps.run()
-    np.testing.assert_array_equal(copied[1:-1], source[1:-1])
-    assert (filled[1:-1] == 0xA5).all()
-    for each in (copied, filled):
-        assert each[0] == each[-1] == 0
 
 
 def test_steps_added_after_a_run_belong_to_the_next(pool: Pool) -> None:
     notes = np.zeros(10, np.int64)
     steps = StepArray(pool)
     steps.run()
-    steps.add_call(addresses()["note"], notes.ctypes.data, 1, 0)
+    appended(steps, notes, 1)
     steps.run()
-    steps.add_call(addresses()["note"], notes.ctypes.data, 2, 0)
+    appended(steps, notes, 2)
     steps.run()
     assert notes[:4].tolist() == [3, 1, 1, 2]
     assert len(steps) == 2
@@ -140,22 +106,16 @@ def test_steps_added_after_a_run_belong_to_the_next(pool: Pool) -> None:
 
 def test_arguments_that_fit_no_step_are_refused() -> None:
     steps = StepArray()
-    with pytest.raises(ArgumentError, match="add_call: big has 7 arguments; a step holds 6"):
-        steps.add_call(1, 1, 2, 3, 4, 5, 6, 7, name="big")
     with pytest.raises(ArgumentError, match="add_kernel: extent is -1 and grain 1"):
         steps.add_kernel(1, 1, -1)
     with pytest.raises(ArgumentError, match="grain 0"):
         steps.add_kernel(1, 1, 1, 0)
-    with pytest.raises(ArgumentError, match="add_fill: 256 is not a byte"):
-        steps.add_fill(0, 256, 1)
     assert len(steps) == 0
 
 
 def test_a_run_lets_other_python_threads_work(pool: Pool) -> None:
-    usleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
-    assert usleep is not None
     steps = StepArray(pool)
-    steps.add_call(usleep, 300_000)
+    sleeping(steps, 300_000)
     seen: list[float] = []
     stop = threading.Event()
 
@@ -198,18 +158,13 @@ def test_threads_may_run_one_array_for_the_first_time_together(pool: Pool) -> No
 
 
 def test_times_are_given_for_each_step(pool: Pool) -> None:
-    usleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
-    assert usleep is not None
     notes = np.zeros(100, np.int64)
     steps = StepArray(pool)
-    steps.add_call(addresses()["note"], notes.ctypes.data, 1, 0, name="quick")
-    steps.add_call(usleep, 3000, name="slow")
+    appended(steps, notes, 1, name="quick")
+    sleeping(steps, 3000, name="slow")
     quick, slow = steps.time_steps(repeats=5)
     assert slow >= 0.003 > quick
     assert steps.names == ("quick", "slow")
-    steps.add_call(addresses()["note"], notes.ctypes.data, 1, 9, name="wrong")
-    with pytest.raises(StepFault, match=r"step 2 \(wrong\) failed with status 9"):
-        steps.time_steps(repeats=1)
 
 
 def test_without_llvmlite_there_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:

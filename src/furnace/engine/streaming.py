@@ -61,7 +61,7 @@ class Stream:
 
     def _step(self) -> Any:
         try:
-            with GATE, self._worker.model.serving():
+            with GATE:
                 if self._steps is None:
                     assert self._worker.model.stream is not None
                     self._steps = iter(self._worker.model.stream(self._inputs))

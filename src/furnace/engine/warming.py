@@ -52,7 +52,7 @@ def warm(worker: Worker) -> None:
         return
     try:
         if threads.measured_alone(model):
-            with GATE if threads.changes() else nullcontext(), model.serving():
+            with GATE if threads.changes() else nullcontext():
                 _warm_alone(worker)
         else:
             known = _KNOWN.get(model.name, worker.sizes[-1])
@@ -145,7 +145,7 @@ def _timed(worker: Worker, rows: int) -> float:
 
 def _run(worker: Worker, inputs: Sequence[Array | None]) -> Sequence[Any]:
     """In turn with other models, run by run, so that they go on while this one is warmed."""
-    with GATE, worker.model.serving():
+    with GATE:
         return worker.model.run(inputs)
 
 

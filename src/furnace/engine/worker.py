@@ -102,8 +102,7 @@ class Worker:
         if not GATE.acquire(wait):
             return False
         try:
-            with self.model.serving():
-                self._attempt(jobs, run or self.model.run)
+            self._attempt(jobs, run or self.model.run)
         finally:
             GATE.release()
             with self._changed:
@@ -137,13 +136,9 @@ class Worker:
         return not self._thread.is_alive()
 
     def _started(self) -> Thread:
-        thread = Thread(target=self._work, name=f"furnace-{self.model.name}-{self.model.version}", daemon=True)
+        thread = Thread(target=self._loop, name=f"furnace-{self.model.name}-{self.model.version}", daemon=True)
         thread.start()
         return thread
-
-    def _work(self) -> None:
-        with self.model.serving():
-            self._loop()
 
     def _loop(self) -> None:
         while True:

@@ -6,7 +6,6 @@ The function is called by one thread at a time per model. Everything else (names
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +30,5 @@ class ServedModel:
     parameters: int = 0
     stream: Callable[[Sequence[Array | None]], Any] | None = None
     """For generators: gives one list of outputs after the other."""
-    serving: Callable[[], AbstractContextManager[Any]] = nullcontext
-    """A `with` block around all runs of a thread: lets it use every core of the device."""
     steady: bool = False
     """Whether runs of the same shapes take about the same time; short ones may then run on the event loop."""

@@ -18,8 +18,5 @@ def serve_module(
     runner = ModuleRunner(module, device)
     made = ServedModel(name, version, signature, runner, "burn", str(device), parameters=count, **more)
     if isinstance(device.base, Cpu):
-        from burn.backend.cpu.pool import serving_thread
-
-        made.serving = serving_thread
         made.steady = isinstance(module, Module)
     return made

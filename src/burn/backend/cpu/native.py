@@ -3,14 +3,13 @@
 No C compiler is at hand where this package runs, so the few functions that must not be Python are
 written in LLVM IR, compiled once for any CPU of the architecture, and kept in the disk cache:
 
-- `run_steps(context, steps, count, threads)` walks an array of steps in one call and answers -1, or
-  the step that failed in the low 32 bits and its status above;
-- `run_record(record)` takes the same four from memory, after a `bind(binding)` that writes the addresses
-  and numbers of this run to where kernels read them;
-- `copy_bytes` and `fill_bytes` are kernels of the usual form `void(slots, first, last)`.
+- `run_steps(context, steps, count, threads)` walks an array of steps in one call, each shared among the threads of
+  the run (`team_code.py`);
+- `run_record(record)` takes the same four from memory, after a `bind(binding)` that writes the addresses and numbers
+  of this run to where kernels read them.
 
-A step is one cache line: a function, six words of arguments, and its kind. The number of threads
-comes with the call, never from the step, so one array serves serial and parallel runs at once.
+A step is a kernel `void(slots, first, last)` and the extent that it is run over. The number of threads comes with the
+call, never from the step, so one array serves serial and parallel runs at once.
 """
 
 from __future__ import annotations
@@ -24,25 +23,16 @@ from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.features import require_llvm
 from burn.backend.cpu.team_code import TEAM_SYMBOLS, has_threads, team_code
 
-STATUS_CALL = 0
-"""A function of up to six words that returns a 32-bit status; not zero stops the plan."""
-KERNEL = 1
-"""A kernel shared among the team; its arguments are slots, extent and grain."""
-VOID_CALL = 2
-"""A function of up to six words whose return value means nothing."""
-
-WORDS = 8
-"""Words of eight bytes in a step: function, arguments, kind."""
+WORDS = 4
+"""Words of eight bytes in a step: kernel, slots, extent, grain."""
 
 SOURCE = """
-%Step = type { ptr, [6 x i64], i64 }
-%Context = type { ptr } ; the team, or null
+%Step = type { ptr, ptr, i64, i64 } ; kernel, slots, extent, grain
+%Context = type { ptr }             ; see Context below
 
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.smin.i64(i64, i64)
 
-define i64 @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads) nounwind {
+define void @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads) nounwind {
 entry:
   %crew = alloca %Crew, align 8
   %team = load ptr, ptr %context
@@ -56,53 +46,26 @@ entry:
   %nothing = icmp sle i64 %count, 0
   br i1 %nothing, label %end, label %step
 step:
-  %index = phi i64 [ 0, %entry ], [ %next, %advance ]
+  %index = phi i64 [ 0, %entry ], [ %next, %step ]
   %at = getelementptr %Step, ptr %steps, i64 %index
-  %function = load ptr, ptr %at
-  %kindp = getelementptr %Step, ptr %at, i64 0, i32 2
-  %kind = load i64, ptr %kindp
-  %a0p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 0
-  %a1p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 1
-  %a2p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 2
-  %a3p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 3
-  %a4p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 4
-  %a5p = getelementptr %Step, ptr %at, i64 0, i32 1, i64 5
-  %a0 = load i64, ptr %a0p
-  %a1 = load i64, ptr %a1p
-  %a2 = load i64, ptr %a2p
-  %a3 = load i64, ptr %a3p
-  %a4 = load i64, ptr %a4p
-  %a5 = load i64, ptr %a5p
-  switch i64 %kind, label %status.call [ i64 1, label %kernel
-                                         i64 2, label %void.call ]
-kernel:
-  %slots = inttoptr i64 %a0 to ptr
-  call void @spread(ptr %crew, ptr %function, ptr %slots, i64 %a1, i64 %a2)
-  br label %advance
-void.call:
-  call void %function(i64 %a0, i64 %a1, i64 %a2, i64 %a3, i64 %a4, i64 %a5)
-  br label %advance
-status.call:
-  %status = call i32 %function(i64 %a0, i64 %a1, i64 %a2, i64 %a3, i64 %a4, i64 %a5)
-  %failed = icmp ne i32 %status, 0
-  br i1 %failed, label %fault, label %advance
-advance:
+  %kernel = load ptr, ptr %at
+  %slotsp = getelementptr %Step, ptr %at, i64 0, i32 1
+  %slots = load ptr, ptr %slotsp
+  %extentp = getelementptr %Step, ptr %at, i64 0, i32 2
+  %extent = load i64, ptr %extentp
+  %grainp = getelementptr %Step, ptr %at, i64 0, i32 3
+  %grain = load i64, ptr %grainp
+  call void @spread(ptr %crew, ptr %kernel, ptr %slots, i64 %extent, i64 %grain)
   %next = add nuw i64 %index, 1
   %more = icmp slt i64 %next, %count
   br i1 %more, label %step, label %end
-fault:
-  %status.wide = sext i32 %status to i64
-  %high = shl i64 %status.wide, 32
-  %both = or i64 %high, %index
-  br label %end
 end:
-  %result = phi i64 [ -1, %entry ], [ -1, %advance ], [ %both, %fault ]
   call void @dismiss(ptr %crew)
-  ret i64 %result
+  ret void
 }
 
 ; The same with its arguments in memory, since ctypes takes 70 ns to convert each, after `bind` if there is a binding.
-define i64 @run_record(ptr %record) nounwind {
+define void @run_record(ptr %record) nounwind {
 entry:
   %bindingp = getelementptr i64, ptr %record, i64 4
   %binding = load ptr, ptr %bindingp
@@ -119,8 +82,8 @@ run:
   %count = load i64, ptr %countp
   %threadsp = getelementptr i64, ptr %record, i64 3
   %threads = load i64, ptr %threadsp
-  %result = call i64 @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads)
-  ret i64 %result
+  call void @run_steps(ptr %context, ptr %steps, i64 %count, i64 %threads)
+  ret void
 }
 
 ; Before the steps of a run: where its buffers are, and its numbers. `places` are addresses of addresses.
@@ -192,27 +155,6 @@ number.next:
   %k.next = add nuw i64 %k, 1
   br label %number.loop
 done:
-  ret void
-}
-
-define void @copy_bytes(ptr %slots, i64 %first, i64 %last) nounwind {
-  %destination = load ptr, ptr %slots
-  %sourcep = getelementptr ptr, ptr %slots, i64 1
-  %source = load ptr, ptr %sourcep
-  %to = getelementptr i8, ptr %destination, i64 %first
-  %from = getelementptr i8, ptr %source, i64 %first
-  %size = sub i64 %last, %first
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
-  ret void
-}
-
-define void @fill_bytes(ptr %slots, i64 %first, i64 %last) nounwind {
-  %destination = load ptr, ptr %slots
-  %bytep = getelementptr ptr, ptr %slots, i64 1
-  %byte = load i8, ptr %bytep
-  %to = getelementptr i8, ptr %destination, i64 %first
-  %size = sub i64 %last, %first
-  call void @llvm.memset.p0.i64(ptr %to, i8 %byte, i64 %size, i1 false)
   ret void
 }
 """
@@ -297,22 +239,17 @@ class Native:
 
     run_steps: Any
     run_record: Any
-    copy_bytes: int
-    fill_bytes: int
     loaded: Loaded = field(repr=False)
 
 
 @cache
 def native() -> Native:
     """The plan runner of this process."""
-    symbols = ["run_steps", "run_record", "copy_bytes", "fill_bytes"]
-    loaded = load(assemble(team_code(has_threads()) + SOURCE, "runner"), symbols + (TEAM_SYMBOLS if has_threads() else []))
+    symbols = ["run_steps", "run_record", *(TEAM_SYMBOLS if has_threads() else [])]
+    loaded = load(assemble(team_code(has_threads()) + SOURCE, "runner"), symbols)
     word, pointer = ctypes.c_int64, ctypes.c_void_p
-    at = loaded.addresses
     return Native(
-        run_steps=ctypes.CFUNCTYPE(word, pointer, pointer, word, word)(at["run_steps"]),
-        run_record=ctypes.CFUNCTYPE(word, pointer)(at["run_record"]),
-        copy_bytes=at["copy_bytes"],
-        fill_bytes=at["fill_bytes"],
+        run_steps=ctypes.CFUNCTYPE(None, pointer, pointer, word, word)(loaded.addresses["run_steps"]),
+        run_record=ctypes.CFUNCTYPE(None, pointer)(loaded.addresses["run_record"]),
         loaded=loaded,
     )

@@ -1,12 +1,10 @@
 """Step arrays: what a plan becomes before it runs.
 
-A plan is a list of kernels, library calls and copies with all their arguments known. `StepArray`
-writes them into one block of memory and runs it in a single native call, which costs Python once and
-each step two nanoseconds, and which leaves the interpreter to other threads.
+A plan is a list of kernels with all their arguments known. `StepArray` writes them into one block of memory and runs it
+in a single native call, which costs Python once and each step two nanoseconds, and leaves the interpreter to others.
 
     steps = StepArray()
     steps.add_kernel(kernel_address, slots_address, extent=rows, grain=64, name="gelu")
-    steps.add_call(execute, primitive, stream, count, arguments, name="matmul")
     steps.run()
 """
 
@@ -19,24 +17,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from burn.backend.cpu.native import KERNEL, STATUS_CALL, VOID_CALL, WORDS, Record, native
+from burn.backend.cpu.native import WORDS, Record, native
 from burn.backend.cpu.pool import Pool, pool
-from burn.errors import ArgumentError, BurnError
+from burn.errors import ArgumentError
 
-COPY_GRAIN = 1 << 18
-"""Bytes below which one thread copies alone: waking a team costs about as much as copying these."""
-
-ARGUMENTS = WORDS - 2
-
-
-class StepFault(BurnError, RuntimeError):
-    """A step that answered with an error; the steps after it did not run."""
-
-    def __init__(self, index: int, status: int, name: str) -> None:
-        super().__init__(f"run: step {index} ({name}) failed with status {status}; the steps after it did not run")
-        self.index = index
-        self.status = status
-        self.name = name
+_LINE = 64
+"""Bytes of a cache line."""
 
 
 class StepArray:
@@ -50,7 +36,6 @@ class StepArray:
         self._binding = binding
         self._pool = pool() if on is None else on
         self._steps: list[tuple[int, ...]] = []
-        self._serial: dict[int, tuple[int, ...]] = {}
         self._names: list[str] = []
         self._kept: list[object] = []
         self._team = False
@@ -79,46 +64,7 @@ class StepArray:
         if extent < 0 or grain < 1:
             raise ArgumentError(f"add_kernel: extent is {extent} and grain {grain}; write at least 0 and at least 1")
         self._team |= extent > grain
-        return self._add(name, (kernel, slots, extent, grain), KERNEL)
-
-    def add_call(
-        self,
-        function: int,
-        *arguments: int,
-        name: str = "call",
-        checked: bool = True,
-        serial: Sequence[int] | None = None,
-        team: bool = True,
-    ) -> int:
-        """Call `function` with up to six words; gives the step's index.
-
-        `checked` functions return a 32-bit status, and one that is not zero stops the plan. `serial`
-        are the arguments for runs on one thread: a library object made for a team of two may wait
-        for its second thread for ever. `team` tells whether the team is worth waking for this call.
-        """
-        kind = STATUS_CALL if checked else VOID_CALL
-        self._team |= team
-        if serial is not None:
-            self._serial[len(self._steps)] = _words(name, (function, *serial), kind)
-        return self._add(name, (function, *arguments), kind)
-
-    def add_copy(self, destination: int, source: int, size: int, name: str = "copy") -> int:
-        """Copy `size` bytes between ranges that do not overlap; gives the step's index."""
-        return self._add_bytes(native().copy_bytes, destination, source, size, name)
-
-    def add_fill(self, destination: int, byte: int, size: int, name: str = "fill") -> int:
-        """Set `size` bytes to `byte`; gives the step's index."""
-        if not 0 <= byte < 256:
-            raise ArgumentError(f"add_fill: {byte} is not a byte; write 0 to 255")
-        return self._add_bytes(native().fill_bytes, destination, byte, size, name)
-
-    def _add_bytes(self, kernel: int, destination: int, operand: int, size: int, name: str) -> int:
-        slots = np.array([destination, operand], np.int64)
-        self.keep(slots)
-        return self.add_kernel(kernel, slots.ctypes.data, size, COPY_GRAIN, name)
-
-    def _add(self, name: str, words: tuple[int, ...], kind: int) -> int:
-        self._steps.append(_words(name, words, kind))
+        self._steps.append((kernel, slots, extent, grain))
         self._names.append(name)
         self._sealed = None
         return len(self._steps) - 1
@@ -131,16 +77,14 @@ class StepArray:
         if parallel and sealed.shared and (threads := self._pool.running()) != 1:
             if sealed.parallel.threads != threads:
                 sealed.parallel.threads = threads
-            answer = sealed.call(sealed.parallel_address)
+            sealed.call(sealed.parallel_address)
         else:
-            answer = sealed.call(sealed.serial_address)
-        if answer != -1:
-            raise self.fault(answer)
+            sealed.call(sealed.serial_address)
 
-    def alone(self) -> tuple[Callable[[int], int], int] | None:
+    def alone(self) -> tuple[Callable[[int], None], int] | None:
         """A function and its argument that run every step, where none of them can use the team; else None.
 
-        They answer -1, or what `fault` makes an error of, and hold for any number of threads.
+        They hold for any number of threads.
         """
         sealed = self._sealed or self._seal()
         return None if sealed.shared else (sealed.call, sealed.serial_address)
@@ -161,66 +105,40 @@ class StepArray:
         for index in range(len(self)):
             step = record.steps + index * WORDS * 8
             before = time.perf_counter()
-            answer = native().run_steps(record.context, step, 1, threads)
+            native().run_steps(record.context, step, 1, threads)
             seconds[index] = time.perf_counter() - before
-            if answer != -1:
-                raise self.fault(answer + index)
         return seconds
 
     def signatures(self) -> list[tuple[object, ...]]:
         """What each step does, whatever memory it does it in: equal for equal steps of two plans."""
-        return [
-            (name, step[0], *(step[2:4] if step[-1] == KERNEL else step[1:2]))
-            for name, step in zip(self._names, self._steps, strict=True)
-        ]
-
-    def fault(self, answer: int) -> StepFault:
-        """The error for an answer of native code."""
-        index, status = answer & 0xFFFFFFFF, answer >> 32
-        return StepFault(index, status, self._names[index])
+        return [(name, kernel, *cut) for name, (kernel, _, *cut) in zip(self._names, self._steps, strict=True)]
 
     def _seal(self) -> _Sealed:
         """Write the steps to memory. Two threads that come here at once write it twice, and either copy serves."""
-        sealed = self._sealed = _Sealed(self._pool, self._steps, self._serial, self._team, self._binding)
+        sealed = self._sealed = _Sealed(self._pool, self._steps, self._team, self._binding)
         return sealed
 
 
 class _Sealed:
     """Steps in memory, on cache lines, and the arguments of the calls that run them."""
 
-    __slots__ = ("shared", "parallel", "serial", "parallel_address", "serial_address", "call", "_arrays")
+    __slots__ = ("shared", "parallel", "serial", "parallel_address", "serial_address", "call", "_rows")
 
-    def __init__(
-        self,
-        on: Pool,
-        steps: Sequence[tuple[int, ...]],
-        serial: dict[int, tuple[int, ...]],
-        shared: bool,
-        binding: int,
-    ) -> None:
-        context, count = ctypes.addressof(on.context()), len(steps)
-        on_team = alone = _aligned_words(steps)
-        if serial:
-            alone = _aligned_words([serial.get(index, step) for index, step in enumerate(steps)])
-        self._arrays = (on_team, alone)
-        self.parallel = Record(context, on_team.ctypes.data, count, 0, binding or None)
-        self.serial = Record(context, alone.ctypes.data, count, 1, binding or None)
+    def __init__(self, on: Pool, steps: Sequence[tuple[int, ...]], shared: bool, binding: int) -> None:
+        context, self._rows = ctypes.addressof(on.context()), _aligned_words(steps)
+        at, count = self._rows.ctypes.data, len(steps)
+        self.parallel = Record(context, at, count, 0, binding or None)
+        self.serial = Record(context, at, count, 1, binding or None)
         self.parallel_address = ctypes.addressof(self.parallel)
         self.serial_address = ctypes.addressof(self.serial)
-        self.call: Callable[[int], int] = native().run_record
-        self.shared = shared  # the team is not taken where every step is too small for it
-
-
-def _words(name: str, words: tuple[int, ...], kind: int) -> tuple[int, ...]:
-    if len(words) > ARGUMENTS + 1:
-        raise ArgumentError(f"add_call: {name} has {len(words) - 1} arguments; a step holds {ARGUMENTS}")
-    return (*words, *(0 for _ in range(ARGUMENTS + 1 - len(words))), kind)
+        self.call: Callable[[int], None] = native().run_record
+        self.shared = shared  # nobody is hired where every step is too small
 
 
 def _aligned_words(steps: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
     """The steps as rows of words that start on a cache line."""
-    block = np.empty((len(steps) + 1) * WORDS, np.int64)
-    offset = -block.ctypes.data % (WORDS * 8) // 8
+    block = np.empty(len(steps) * WORDS + _LINE // 8, np.int64)
+    offset = -block.ctypes.data % _LINE // 8
     rows = block[offset : offset + len(steps) * WORDS].reshape(len(steps), WORDS)
     if steps:
         rows[:] = steps

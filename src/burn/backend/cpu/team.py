@@ -87,6 +87,10 @@ def looks_a_second() -> float:
     return 1000 / best
 
 
+def _looks(seconds: float) -> int:
+    return int(seconds * looks_a_second())
+
+
 class Team:
     """Worker threads and the memory that they share with those who hire them."""
 
@@ -102,8 +106,7 @@ class Team:
         self._team.lock, self._team.condition = lock, lock + _LOCK_BYTES
         self._system.pthread_mutex_init(ctypes.c_void_p(lock), None)
         self._system.pthread_cond_init(ctypes.c_void_p(lock + _LOCK_BYTES), None)
-        rate = looks_a_second()
-        self._team.brief, self._team.patient, self._team.caller = (int(each * rate) for each in (BRIEF, PATIENT, CALLER))
+        self._team.brief, self._team.patient, self._team.caller = map(_looks, (BRIEF, PATIENT, CALLER))
         self._workers = 0
 
     @property
