@@ -196,7 +196,7 @@ def require_llvm() -> Any:
 @cache
 def _hold_across_forks() -> None:
     """A fork waits until no thread is in the compiler: its lock would stay closed in the child for ever."""
-    lock = getattr(importlib.import_module("llvmlite.binding.ffi").lib, "_lock", None)
+    lock: Any = getattr(importlib.import_module("llvmlite.binding.ffi").lib, "_lock", None)
     if hasattr(os, "register_at_fork") and hasattr(lock, "__enter__"):
         release = partial(lock.__exit__, None, None, None)
         os.register_at_fork(before=lock.__enter__, after_in_parent=release, after_in_child=release)
