@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz.results import Result, Results, summary
 from tests.fuzz.workers import Settings, try_seeds
 
-SAMPLE = {"networks": 12, "programs": 60}
+SAMPLE = {"networks": 12, "programs": 60, "layers": 40, "onnx": 30}
 FIRST = 1_000_000
 """Seeds of the sample lie apart from those of long runs, so that these try others."""
 

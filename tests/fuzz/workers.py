@@ -26,6 +26,7 @@ KINDS = {
     "networks": "tests.fuzz.networks.seeds",
     "programs": "tests.fuzz.programs.seeds",
     "layers": "tests.fuzz.layers",
+    "onnx": "tests.fuzz.graphs.seeds",
 }
 RENEWED = 200
 """Seeds a process tries before it is replaced."""

@@ -232,3 +232,10 @@ def test_a_weight_without_dims_reaches_every_device() -> None:
     node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
     x = floats(3)
     check(model([node], {"x": x}, {"y": TensorProto.UINT8}, s=np.float32(0.01), z=np.uint8(128)), {"x": x})
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+def test_a_product_may_add_a_number_without_dims(turned: int) -> None:
+    x = floats(4, 4)
+    node = helper.make_node("Gemm", ["x", "w", "c"], ["y"], beta=2.0, transA=turned, transB=turned)
+    check(model([node], {"x": x}, {"y": FLOAT}, w=floats(4, 4), c=np.float32(1.25)), {"x": x})

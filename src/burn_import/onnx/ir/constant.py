@@ -55,7 +55,7 @@ class Constant:
             held = self._weak()
             if held is not None:
                 return held
-        array = self._load()
+        array = np.asarray(self._load())  # arithmetic on an array of no dims gives a NumPy scalar
         array.flags.writeable = False
         if array.nbytes <= KEPT:
             self._array = array

@@ -1,0 +1,1 @@
+"""Random ONNX graphs, imported by us and run by ONNX Runtime."""
