@@ -12,7 +12,8 @@ from typing import Any
 
 from burn.backend.cpu.lower.access import whole
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
-from burn.backend.cpu.lower.scalar_code import REDUCTION
+from burn.backend.cpu.lower.parts import BLOCK, BLOCK_OF_ROW, is_deep, reduced
+from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
 from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
@@ -41,7 +42,7 @@ class _ColumnWriter:
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
         dtype, out_dtype = program.values[source].dtype, program.values[result].dtype
-        self.x = self.b.buffer(dtype)
+        self.x, self.dtype = self.b.buffer(dtype), computed(dtype)
         self.arguments.append(Argument("buffer", self.access.value, self.access.offset * dtype.size))
         self.out = self.b.buffer(out_dtype, write=True)
         self.arguments.append(Argument("buffer", result, written=True))
@@ -90,10 +91,11 @@ class _ColumnWriter:
         rows = math.prod(size for size, _, _ in self.reduced)
         blocks = -(-width // COLUMNS)
         outer_count = math.prod(size for size, _, _ in outer)
-        dims, reduced = self._declared(outer), self._declared(self.reduced)
+        dims, inner = self._declared(outer), self._declared(self.reduced)
         width_size, block_count, row_count = self._size(width), self._size(blocks), self._size(rows)
         step, out_step = self._step(source_step), self._step(result_step)
         total = self._size(outer_count * blocks)
+        deep = is_deep(self.kind, self.dtype, rows, BLOCK)
         with b.grid(total) as i:
             outer_index, block = i // block_count, i % block_count
             start = block * COLUMNS
@@ -103,9 +105,11 @@ class _ColumnWriter:
                 column = _plus(base, _times(j, step))
 
                 def body(r: Value) -> Value:
-                    return self._read(_plus(column, self._position(r, reduced, 1)))
+                    return self._read(_plus(column, self._position(r, inner, 1)))
 
-                b.store(self.out, _plus(out_base, _times(j, out_step)), b.reduce(row_count, self.kind, body))
+                b.store(
+                    self.out, _plus(out_base, _times(j, out_step)), reduced(b, row_count, self.kind, body, deep, BLOCK)
+                )
         return outer_count * blocks, max(1, GRAIN // max(1, min(width, COLUMNS) * rows))
 
     def _along_runs(self) -> tuple[int, int]:
@@ -113,7 +117,7 @@ class _ColumnWriter:
         *outer, (length, run_step, _) = self.reduced
         kept_count = math.prod(size for size, _, _ in self.kept)
         outer_count = math.prod(size for size, _, _ in outer)
-        dims, reduced = self._declared(self.kept), self._declared(outer)
+        dims, inner = self._declared(self.kept), self._declared(outer)
         length_size, runs = self._size(length), self._size(outer_count)
         step = self._step(run_step)
         total = self._size(kept_count)
@@ -121,11 +125,18 @@ class _ColumnWriter:
             base = self._position(i, dims, 1)
 
             def run(r: Value) -> Value:
-                begin = _plus(base, self._position(r, reduced, 1))
-                found: Value = b.reduce(length_size, self.kind, lambda j: self._read(_plus(begin, _times(j, step))))
-                return found
+                begin = _plus(base, self._position(r, inner, 1))
+                return reduced(
+                    b,
+                    length_size,
+                    self.kind,
+                    lambda j: self._read(_plus(begin, _times(j, step))),
+                    is_deep(self.kind, self.dtype, length, BLOCK_OF_ROW),
+                    BLOCK_OF_ROW,
+                )
 
-            b.store(self.out, self._position(i, dims, 2), b.reduce(runs, self.kind, run))
+            many = is_deep(self.kind, self.dtype, outer_count, BLOCK)
+            b.store(self.out, self._position(i, dims, 2), reduced(b, runs, self.kind, run, many, BLOCK))
         return kept_count, max(1, GRAIN // max(1, length * outer_count))
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.lower.parts import BLOCK, apart, summed
 from burn.backend.cpu.lower.reach import POINT, Block, Piece, Span, Window, cut, gradient_span, inner, is_trivial, span
 from burn.backend.cpu.lower.tiles import MOST_TAPS, Tile
 from burn.backend.cpu.recipe import Recipe
@@ -84,6 +85,10 @@ class DirectKernel:
             prod((form.kernel, *(window.kernel for window in form.outer[place + 1 :]))) * self.of_tap
             for place in range(len(form.outer))
         ]
+        of_row = form.kernel * (1 if form.depthwise else form.read)
+        self.by_taps = of_row > BLOCK and not form.depthwise
+        """Whether the channels of a tap are summed on their own: those of a whole row are too many."""
+        self.by_rows = not self.by_taps and of_row * prod(window.kernel for window in form.outer) > BLOCK
 
     def write(self, weight: Access, label: str) -> Loop:
         """The step that reads the image and the packed weight."""
@@ -225,7 +230,9 @@ class DirectKernel:
 
         def over(place: int, image: Value, kernel: Value, sums: Sums) -> Any:
             if place == len(spans):
-                return row(image, kernel, sums)
+                return (
+                    apart(b, sums, lambda held: row(image, kernel, held)) if self.by_rows else row(image, kernel, sums)
+                )
             window = form.outer[place]
             if window == POINT if form.reversed else is_trivial(window):
                 return over(place + 1, image, kernel, sums)
@@ -254,7 +261,7 @@ class DirectKernel:
             return self._channels(
                 lambda image, kernel, held: self._shared(piece, block, image, kernel, held), source, weights, sums
             )
-        if window.inside(block.start, block.start + block.length):
+        if window.inside(block.start, block.start + block.length) and not (window.kernel > 1 and self.by_taps):
             begin = source + window.place(block.start, 0) * self.of_pixel
             offsets = [each * window.stride * self.of_pixel for each in range(block.length)]
             if window.kernel == 1 or self._is_run(piece):
@@ -268,8 +275,7 @@ class DirectKernel:
             offsets = [(each - pixels[0]) * window.stride * self.of_pixel for each in pixels]
             first, stop = pixels[0] * form.tile.vectors, (pixels[-1] + 1) * form.tile.vectors
             kernel = weights + tap * (piece.tap_step * self.of_tap)
-            made = self._products(form.read, begin, kernel, offsets, found[first:stop])
-            found[first:stop] = made if isinstance(made, tuple | list) else (made,)
+            found[first:stop] = self._tap(begin, kernel, offsets, found[first:stop])
         return found
 
     def _is_run(self, piece: Piece) -> bool:
@@ -283,14 +289,13 @@ class DirectKernel:
     ) -> Any:
         """So many taps of a row, all of them in the image."""
         b, form = self.b, self.form
-        if self._is_run(piece):
+        if self._is_run(piece) and not self.by_taps:
             count = taps * form.read
             return self._products(count, source, weights, offsets, sums)
         return b.loop(
             taps,
             sums,
-            lambda tap, *held: self._products(
-                form.read,
+            lambda tap, *held: self._tap(
                 source + tap * (piece.window.dilation * self.of_pixel),
                 weights + tap * (piece.tap_step * self.of_tap),
                 offsets,
@@ -298,14 +303,26 @@ class DirectKernel:
             ),
         )
 
+    def _tap(self, source: Value, weights: Value, offsets: Sequence[int], sums: Sums) -> Sums:
+        """One tap: all channels that are read."""
+
+        def channels(held: Sums) -> Any:
+            return self._products(self.form.read, source, weights, offsets, held)
+
+        found = apart(self.b, sums, channels) if self.by_taps else channels(sums)
+        return found if isinstance(found, tuple | list) else (found,)
+
     def _channels(self, body: Callable[[Value, Value, Sums], Any], source: Value, weights: Value, sums: Sums) -> Any:
         """A body for each channel that is read."""
         if self.form.depthwise or self.form.read == 1:
             return body(source, weights, sums)
-        return self.b.loop(
+        return summed(
+            self.b,
             self.form.read,
             sums,
             lambda each, *held: body(source + each * self.of_channel, weights + each * self.weight_step, held),
+            deep=self.by_taps,
+            block=max(1, BLOCK // self.form.kernel),
         )
 
     def _products(self, count: Value | int, source: Value, weights: Value, offsets: Sequence[int], sums: Sums) -> Any:
@@ -326,7 +343,7 @@ class DirectKernel:
 
         if (self.form.depthwise or self.form.read == 1) and isinstance(count, int) and count == 1:
             return body(0, *sums)
-        return b.loop(count, sums, body)
+        return summed(b, count, sums, body, deep=isinstance(count, int) and count > BLOCK)
 
     def _shared(self, piece: Piece, block: Block, source: Value, weights: Value, sums: Sums) -> list[Value]:
         """One channel of one row of the window: each of its numbers is read once for all pixels and taps."""

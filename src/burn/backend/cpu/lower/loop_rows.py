@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from burn.backend.cpu.lower.loop_parts import GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
+from burn.backend.cpu.lower.parts import BLOCK_OF_ROW, is_deep, reduced
 from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
 from burn.backend.cpu.lower.units import DEAR
 from burn.cube.ir import Value
@@ -79,8 +80,12 @@ class RowPasses(LoopParts):
                 value = b.ne(value, 0)
             return value
 
-        result: Value = b.reduce(count, kind, body)
-        return result
+        dtype = computed(self.program.values[source].dtype)
+        return reduced(b, count, kind, body, is_deep(kind, dtype, self._longest(), BLOCK_OF_ROW), BLOCK_OF_ROW)
+
+    def _longest(self) -> int:
+        """Elements of a row that are reduced at once, at most."""
+        return math.prod(self.unit.shape[self.unit.rows :])
 
     # What passes over a row share
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.cpu.lower import tiled_gradient
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
-from burn.backend.cpu.lower.parts import sum_of_parts
+from burn.backend.cpu.lower.parts import BLOCK, sum_of_parts
 from burn.backend.cpu.lower.reach import Window, inner
 from burn.backend.cpu.lower.tiles import GradientTile, gradient_tile
 from burn.backend.cpu.recipe import Recipe
@@ -43,9 +43,6 @@ MOST_SUMS = 1 << 26
 
 WORK = 1 << 17
 """Multiplications below which a second thread, or a second part, is not worth it."""
-
-BLOCK = 1024
-"""Pixels, about, after which a sum begins anew."""
 
 Sums = Sequence[Value]
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.lower.parts import BLOCK
 from burn.backend.cpu.lower.products.choice import DIRECT, FIRST_SCRATCH, GRAIN, INSIDE, PACKED, SCRATCH, Choice
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.packing import Second, first_column, write_panel
@@ -70,6 +71,7 @@ class Blocked:
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
         self.narrow = form.columns < self.tile.columns
+        self.deep = -(-form.depth // choice.splits) > BLOCK
 
     def write(self, target: int, node: Node | None, calls: Calls, packed: tuple[Packed, Packed], label: str) -> Loop:
         """The work of the product; `packed` are the temporaries with the panels of the operands, if packed before.
@@ -107,7 +109,7 @@ class Blocked:
         self.epilogue = EpilogueWriter(b, node, calls, self.arguments)
         parts = (
             self.tile, choice.second, self.narrow, len(batches), choice.chunks == 1, choice.splits == 1,
-            choice.group, choice.before,
+            choice.group, choice.before, self.deep,
             *(isinstance(step, int) for step in (sizes.x_across, sizes.y_down, sizes.y_across)),
             *(each.name for each in self.dtypes), *self.epilogue.key_parts(),
         )  # fmt: skip
@@ -159,6 +161,7 @@ class Blocked:
                         functools.partial(number, inner),
                         lambda k, which: b.load(second, place + lane + k * step + which * tile.lanes),
                         self.form.dtype,
+                        deep=self.deep,
                     )
                     begin = row + inner * tile.rows
                     self._store(sizes, totals, out_base + begin * sizes.of_row + start, start, lane)

@@ -6,16 +6,18 @@ side by side, and some columns go together so that the row is read once for all 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.lower.parts import BLOCK_OF_ROW
 from burn.backend.cpu.lower.products.choice import GRAIN
 from burn.backend.cpu.lower.products.form import Form
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
-from burn.dtype import DType
+from burn.dtype import DType, f32, f64
 from burn.program.program import Node
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Dots:
     def __init__(self, form: Form, dtype: DType) -> None:
         self.form, self.dtype = form, dtype
         self.together = min(MOST_COLUMNS, MOST_SUMS // form.rows, form.columns)
+        self.deep = form.depth > BLOCK_OF_ROW
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
 
@@ -63,7 +66,7 @@ class Dots:
         sizes = [self._size(each) for each in given]
         batches = [tuple(self._size(n) for n in (each.size, each.x, each.y, each.out)) for each in form.batches]
         self.epilogue = EpilogueWriter(b, node, calls, self.arguments)
-        parts = (form.rows, self.together, len(batches), dtype.name, *self.epilogue.key_parts())
+        parts = (form.rows, self.together, self.deep, len(batches), dtype.name, *self.epilogue.key_parts())
         recipe = Recipe("dots", parts, lambda: self._kernel(sizes, batches))
         grain = max(1, GRAIN // 4 // (self.together * form.rows * form.depth))
         return Loop(recipe, self.arguments, given[0], grain, label, repeats=True, kept=False)
@@ -91,10 +94,27 @@ class Dots:
                 columns = [b.load(self.y, place + k) for place in places]
                 return [number * column for number in numbers for column in columns]
 
-            sums = b.reduce(depth, ["sum"] * (self.form.rows * self.together), products)
+            sums = self._sums(depth, products)
             for position, made in enumerate(sums):
                 row, each = divmod(position, self.together)
                 column = first + each
                 where = out_base + of_row * row + column
                 b.store(self.out, where, self.epilogue.applied(made, where, column))
         return b.finish()
+
+    def _sums(self, depth: Value, products: Callable[[Value], list[Value]]) -> Sequence[Value]:
+        """The sums of all products, in blocks where they are deep."""
+        b, kinds = self.b, ["sum"] * (self.form.rows * self.together)
+        if not self.deep:
+            whole: tuple[Value, ...] = b.reduce(depth, kinds, products)
+            return whole
+
+        def add_block(number: Value, *totals: Value) -> list[Value]:
+            start = number * BLOCK_OF_ROW
+            count = b.min(depth - start, BLOCK_OF_ROW)
+            found = b.reduce(count, kinds, lambda k: products(start + k))
+            return [total + each for total, each in zip(totals, found, strict=True)]
+
+        zeros = [b.const(f64 if self.dtype is f64 else f32, 0.0) for _ in kinds]
+        made = b.loop((depth + (BLOCK_OF_ROW - 1)) // BLOCK_OF_ROW, zeros, add_block)
+        return (made,) if isinstance(made, Value) else tuple(made)

@@ -10,12 +10,13 @@ same loop serves packed and plain operands, products inside of other kernels, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from burn.backend.cpu.features import target
+from burn.backend.cpu.lower.parts import summed
 from burn.cube import KernelBuilder
-from burn.cube.ir import Operand, Value
+from burn.cube.ir import Value
 from burn.dtype import DType, f32
 
 
@@ -48,15 +49,17 @@ def fits_registers(tile: Tile) -> bool:
 def write_tile(
     b: KernelBuilder,
     tile: Tile,
-    depth: Operand,
+    depth: Value,
     number: Callable[[Value, int], Value],
     vector: Callable[[Value, int], Value],
     dtype: DType = f32,
+    *,
+    deep: bool = False,
 ) -> list[list[Value]]:
     """Write the loop over `depth` inside a lane axis of `tile.lanes`; gives the totals, a list for each row.
 
     `number(k, row)` is the same in all lanes; `vector(k, which)` differs from lane to lane. Each total is summed in the
-    order of k, so it does not depend on the tile.
+    order of k, in blocks where it is `deep` (`burn.backend.cpu.lower.parts`), so it does not depend on the tile.
     """
     fused = target().fused
 
@@ -71,6 +74,5 @@ def write_tile(
         return made
 
     zeros = [b.const(dtype, 0.0) for _ in range(tile.rows * tile.vectors)]
-    found: Value | Sequence[Value] = b.loop(depth, zeros, body)
-    flat = [found] if isinstance(found, Value) else list(found)
+    flat = list(summed(b, depth, zeros, body, deep=deep))
     return [flat[start : start + tile.vectors] for start in range(0, len(flat), tile.vectors)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
+from burn.backend.cpu.lower.parts import BLOCK, summed
 from burn.backend.cpu.lower.winograd.blocking import PADDING, blocking
 from burn.backend.cpu.lower.winograd.maps import Scheme, square
 from burn.backend.cpu.lower.winograd.weight import mapped_weight
@@ -176,8 +177,8 @@ class Winograd:
                     following.append(b.fma(number, vector, totals[row * cut.vectors + v]))
             return following
 
-        totals = b.loop(self.read, [b.const(f32, 0.0) for _ in range(rows * cut.vectors)], body)
-        for position, total in enumerate(totals if isinstance(totals, tuple) else (totals,)):
+        zeros = [b.const(f32, 0.0) for _ in range(rows * cut.vectors)]
+        for position, total in enumerate(summed(b, self.read, zeros, body, deep=self.read > BLOCK)):
             b.store(self.products, made + position * cut.lanes, total)
 
     def _map_back(self, first: Value, tile: Value, panel: Value) -> None:
