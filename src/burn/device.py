@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from burn.dtype import DType, f32, i64
-from burn.errors import AutodiffError, DeviceError, MissingOperation
+from burn.errors import ArgumentError, AutodiffError, DeviceError, MissingOperation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,10 +82,14 @@ class _Interned(type):
     """Gives the same instance for the same arguments."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        other = cls.normal_form(*args, **kwargs)  # type: ignore[attr-defined]
-        if other is not None:
-            return other
-        key = (cls, *cls.identity(*args, **kwargs))  # type: ignore[attr-defined]
+        try:
+            other = cls.normal_form(*args, **kwargs)  # type: ignore[attr-defined]
+            if other is not None:
+                return other
+            key = (cls, *cls.identity(*args, **kwargs))  # type: ignore[attr-defined]
+        except TypeError:
+            _check_arguments(cls, args, kwargs)
+            raise
         found = _INSTANCES.get(key)
         if found is None:
             with _INSTANCES_LOCK:
@@ -94,6 +98,20 @@ class _Interned(type):
                     found = super().__call__(*args, **kwargs)
                     _INSTANCES[key] = found
         return found
+
+
+def _check_arguments(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise where a device does not take these arguments."""
+    import inspect
+
+    signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+    try:
+        signature.bind(None, *args, **kwargs)
+    except TypeError as error:
+        given = ", ".join([*map(repr, args), *(f"{name}={each!r}" for name, each in kwargs.items())])
+        known = [f"{each.name}=..." if each.kind is each.KEYWORD_ONLY else each.name
+                 for each in signature.parameters.values()][1:]  # fmt: skip
+        raise ArgumentError(f"{cls.__name__}({given}): {error}; write {cls.__name__}({', '.join(known)})") from None
 
 
 _INSTANCES: dict[tuple[Any, ...], Device] = {}

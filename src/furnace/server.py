@@ -18,6 +18,7 @@ from typing import Any
 
 import burn
 from burn import Device, Module
+from burn.errors import BurnError
 from furnace.app import App, refusal
 from furnace.errors import ModelError
 from furnace.http.connection import Limits
@@ -209,7 +210,12 @@ def find_device(name: str) -> Device:
         made = getattr(burn, kinds[kind])  # loaded only now: others may need what is not installed
     except ImportError as error:
         raise ModelError(f"--device {name}: {error}") from error
-    found: Device = made(rest) if rest else made()
+    if rest and kind != "libtorch":
+        raise ModelError(f"--device {name}: there is one {kind}; write --device {kind}")
+    try:
+        found: Device = made(rest) if rest else made()
+    except BurnError as error:
+        raise ModelError(f"--device {name}: {error}") from error
     return found
 
 

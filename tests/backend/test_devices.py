@@ -7,14 +7,17 @@ import pickle
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 import burn
 from burn import Autodiff, BalancedCheckpointing, DeviceError, Distribution, DTypeError, LibTorch, NdArray, Tensor
+from burn.backend import Cpu, Fusion
 from burn.backend import LibTorch as FromBackend
 from burn.device import current_device
+from burn.errors import BurnError
 
 DEVICES = [
     NdArray(),
@@ -172,3 +175,45 @@ def test_every_dtype_moves_between_hardware(dtype):
     back = x.to(LibTorch("cpu")).to(NdArray())
     assert back.dtype is x.dtype
     assert back.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: Cpu(1), r"^Cpu\(1\): too many positional arguments; write Cpu\(fusion=..., float=..., int=..., acc"),
+        (
+            lambda: Cpu("avx2", fusion=False),
+            r"^Cpu\('avx2', fusion=False\): too many positional arg",
+        ),
+        (lambda: Cpu(threads=2), r"got an unexpected keyword argument 'threads'; write Cpu\(fusion=..., float=..., "),
+        (lambda: Cpu(fusion="no"), r"^Cpu: fusion is 'no'; write fusion=False, or leave it out$"),
+        (lambda: Cpu(float="i32"), r"^Cpu: float must be one of f64, f32, f16, bf16, got i32$"),
+        (lambda: NdArray("f32", "i64", 3), r"^NdArray\('f32', 'i64', 3\): too many .*; write NdArray\(float, int\)$"),
+        (lambda: NdArray(dtype="f32"), r"unexpected keyword argument 'dtype'; write NdArray\(float, int\)$"),
+        (
+            lambda: LibTorch("cpu", "f32", "i64", 1),
+            r"positional arguments; write LibTorch\(name, float, int\)$",
+        ),
+        (lambda: Autodiff(), r"^Autodiff\(\): missing a required argument: 'inner'; write Autodiff\(inner, checkp"),
+        (lambda: Autodiff(NdArray(), 5), r"^Autodiff: checkpointing is 5, not a strategy; write Autodiff\(device, Bal"),
+        (lambda: Fusion(), r"^Fusion\(\): missing a required argument: 'inner'; write Fusion\(inner\)$"),
+    ],
+)
+def test_a_device_says_which_arguments_it_takes(make: Any, message: str) -> None:
+    with pytest.raises(BurnError, match=message):
+        make()
+
+
+def test_a_cpu_without_the_compiler_of_its_kernels_says_what_to_install() -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['llvmlite'] = None\n"
+        "import burn\n"
+        "from burn.errors import DeviceError\n"
+        "for fusion in (True, False):\n"
+        "    try: burn.Cpu(fusion=fusion)\n"
+        "    except DeviceError as error: print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    expected = "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]', "
+    assert told.stdout.splitlines() == [expected + "or use NdArray()"] * 2

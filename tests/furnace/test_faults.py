@@ -8,6 +8,8 @@ import os
 import random
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -297,3 +299,29 @@ def test_a_model_without_a_generator_says_that_it_does_not_stream(client, server
         answer = raw.recv(4096)
     assert answer.startswith(b"HTTP/1.1 400")
     assert b"does not stream" in answer
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("cpu:9", "^--device cpu:9: there is one cpu; write --device cpu$"),
+        ("ndarray:f64", "^--device ndarray:f64: there is one ndarray; write --device ndarray$"),
+        ("tpu", "^--device: there is no device 'tpu'; there are cpu, ndarray, libtorch$"),
+        ("libtorch:gpu9", "^--device libtorch:gpu9: LibTorch: there is no 'gpu9' on this machine; present are"),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_in_words(name, message):
+    from furnace.server import find_device
+
+    with pytest.raises(furnace.ModelError, match=message):
+        find_device(name)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_command_says_so_and_ends(workers):
+    command = ["--device", "cpu:9", "--model-path", __file__, "--port", "0", "--workers", workers]
+    program = f"import sys; from furnace.command import main; sys.exit(main({command}))"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 1
+    assert "furnace: --device cpu:9: there is one cpu; write --device cpu\n" in told.stderr
+    assert "Traceback" not in told.stderr

@@ -9,6 +9,13 @@ RANDOM = (
     "the expected elements are what NumPy's global generator gave when the case was written; the case says itself that "
     "implementations may differ, with a seed too"
 )
+ROUNDING = (
+    "a softmax of a thousand sums that are all 9.5e9 in real numbers: f32 is 1,024 apart there, so the last bit of a "
+    "sum decides between 1/1000 and 0; `test_backend_suite.py` compares the sums instead"
+)
+EITHER = (RANDOM, ROUNDING)
+"""Reasons for which a case may pass on one machine and fail on another."""
+
 HALVES = "the expected elements are further from the exact result (5e-4) than ours (3e-4 to 4e-4), two units apart"
 NOISE = "1.9e-7 is expected where the exact result is 0 and ours is 7e-16; the case allows 1e-7"
 
@@ -23,13 +30,14 @@ KNOWN: dict[str, str] = {
     "test_attention_4d_causal_fp16_expanded": HALVES,
     "test_dft_inverse": NOISE,
     "test_dft_inverse_opset19": NOISE,
+    "test_squeezenet": ROUNDING,
 }
 ONLY_ON_CPU: dict[str, str] = {"test_attention_4d_gqa_with_past_and_present_fp16": HALVES}
 
 
 def known(device: burn.Device) -> dict[str, str]:
-    """The cases that do not pass on a device, with the reasons."""
+    """The cases that do not pass on a device, or need not, with the reasons."""
     return {**KNOWN, **ONLY_ON_CPU} if device is burn.Cpu() else KNOWN
 
 
-__all__ = ["KINDS", "RANDOM", "Outcome", "cases", "known", "run", "run_case", "table"]
+__all__ = ["EITHER", "KINDS", "Outcome", "cases", "known", "run", "run_case", "table"]

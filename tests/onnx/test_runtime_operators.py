@@ -10,6 +10,7 @@ import pytest
 
 import burn
 from burn_import.onnx import OnnxError, load
+from tests.exact_integers import lowered, unsigned
 from tests.onnx.running import assert_same, runtime
 
 MS = "com.microsoft"
@@ -46,7 +47,9 @@ def frozen(proto: onnx.ModelProto, given: dict[str, Any]) -> tuple[onnx.ModelPro
 def agree(kind: str, inputs: list[Any], outputs: int | list[str] = 1, domain: str = MS, **attributes: Any) -> list[str]:
     """Ours equals theirs, with weights as inputs and as constants; gives both sources."""
     proto, given = single(kind, inputs, outputs, domain, **attributes)
-    theirs = runtime(proto, given)
+    exact, signed = unsigned(kind, inputs)
+    theirs = runtime(*single(kind, exact, outputs, domain, **attributes))
+    theirs = [lowered(each) for each in theirs] if signed else theirs
     sources = []
     for model, feed in ((proto, given), frozen(proto, given)):
         ours = load(model, burn.NdArray())

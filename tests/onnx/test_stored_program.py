@@ -63,7 +63,7 @@ def test_the_standards_own_cases_give_the_same_through_the_program(tmp_path: Pat
     chosen = [case for index, case in enumerate(every) if index % 24 == 0 or any(word in case.name for word in ALWAYS)]
     compared = 0
     for case in chosen:
-        model, data_sets = report._opened(case)
+        model, data_sets = report.opened(case)
         try:
             expected = load(model, burn.NdArray())
         except OnnxError:

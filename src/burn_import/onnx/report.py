@@ -47,7 +47,7 @@ def cases(*kinds: str) -> list[Any]:
 
 def run_case(case: Any, device: Device) -> Outcome:
     """Import, run and compare one case."""
-    model, data_sets = _opened(case)
+    model, data_sets = opened(case)
     names = tuple(sorted({_operator(node) for node in model.graph.node}))
     try:
         loaded = load(model, device)
@@ -81,7 +81,7 @@ def _operator(node: Any) -> str:
     return f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else str(node.op_type)
 
 
-def _opened(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
+def opened(case: Any) -> tuple[Any, list[tuple[list[Any], list[Any]]]]:
     """The model and data of a case, from memory or from the folder that it names."""
     if case.model is not None:
         return case.model, list(case.data_sets)
@@ -228,14 +228,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = cases(*(options.kind or KINDS))
     if options.operator:
         wanted = set(options.operator)
-        chosen = [case for case in chosen if wanted & {_operator(node) for node in _opened(case)[0].graph.node}]
+        chosen = [case for case in chosen if wanted & {_operator(node) for node in opened(case)[0].graph.node}]
     if options.case:
         chosen = [case for case in chosen if any(word in case.name for word in options.case)]
     start = time.perf_counter()
     device = device_of(options.device)
     if options.source:
         for case in chosen:
-            print(f"# {case.name}\n{load(_opened(case)[0], device).source}")
+            print(f"# {case.name}\n{load(opened(case)[0], device).source}")
     outcomes = list(run(chosen, device))
     if options.operator or options.case or options.failed:
         for outcome in outcomes:

@@ -42,6 +42,11 @@ class Autodiff(Decorator[I]):
     def identity(cls, inner: Device, checkpointing: type[CheckpointStrategy] = NoCheckpointing) -> tuple[Any, ...]:
         if not isinstance(inner, Device):
             raise AutodiffError(f"Autodiff: needs a device, got {inner!r}; write Autodiff(NdArray())")
+        if not isinstance(checkpointing, type) or not issubclass(checkpointing, CheckpointStrategy):
+            raise AutodiffError(
+                f"Autodiff: checkpointing is {checkpointing!r}, not a strategy; "
+                "write Autodiff(device, BalancedCheckpointing)"
+            )
         return inner, checkpointing
 
     @property

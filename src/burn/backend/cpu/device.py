@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from burn.backend.ndarray import NdArray
 from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
+from burn.errors import ArgumentError, DeviceError
 from burn.program import Program
 
 
@@ -45,6 +47,11 @@ class Cpu(NdArray):
         features: str | None = None,
     ) -> None:
         super().__init__(float, int)
+        if find_spec("llvmlite") is None:
+            raise DeviceError(
+                "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]', "
+                "or use NdArray()"
+            )
         self.settings = settings(accuracy, mapped_weights, sanitize, features)
         self._memory = Memory()
 
@@ -60,11 +67,13 @@ class Cpu(NdArray):
         sanitize: bool | None = None,
         features: str | None = None,
     ) -> tuple[Any, ...]:
-        return (fusion, *NdArray.identity(float, int), settings(accuracy, mapped_weights, sanitize, features))
+        if not isinstance(fusion, bool):
+            raise ArgumentError(f"Cpu: fusion is {fusion!r}; write fusion=False, or leave it out")
+        return (fusion, *super().identity(float, int), settings(accuracy, mapped_weights, sanitize, features))
 
     @classmethod
     def normal_form(cls, *, fusion: bool = True, **given: Any) -> Device | None:
-        return Fusion(cls(fusion=False, **given)) if fusion else None
+        return Fusion(cls(fusion=False, **given)) if fusion is True else None
 
     @property
     def hardware(self) -> tuple[Any, ...]:

@@ -49,9 +49,9 @@ class NdArray(
     def identity(cls, float: Any = f32, int: Any = i64) -> tuple[Any, ...]:
         float_dtype, int_dtype = as_dtype(float), as_dtype(int)
         if not float_dtype.is_float or not float_dtype.is_arithmetic:
-            raise DTypeError(f"NdArray: float must be one of f64, f32, f16, bf16, got {float_dtype}")
+            raise DTypeError(f"{cls.__name__}: float must be one of f64, f32, f16, bf16, got {float_dtype}")
         if not int_dtype.is_int or not int_dtype.is_arithmetic:
-            raise DTypeError(f"NdArray: int must be an integer dtype, got {int_dtype}")
+            raise DTypeError(f"{cls.__name__}: int must be an integer dtype, got {int_dtype}")
         return float_dtype, int_dtype
 
     def resolve(self, op: Op) -> Any:
