@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("kind", choices=[*KINDS, "summary"])
     parser.add_argument("--n", type=int, default=100, help="how many seeds")
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
-    parser.add_argument("--features", default="best", help="the instruction set: avx512, avx2, baseline or best")
+    parser.add_argument("--features", default="best", help="avx512, avx2, sse4, baseline, neon, or best: what there is")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="processes")
     parser.add_argument("--threads", type=int, default=2, help="threads of each process")
     parser.add_argument("--sanitize", action="store_true", help="check every access of every kernel")

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import pytest
 
+from burn.backend.cpu.features import runnable
 from tests.fuzz.results import Result, Results, summary
 from tests.fuzz.workers import Settings, try_seeds
 
-SAMPLE = {"networks": 12, "programs": 60, "layers": 40, "onnx": 30}
+SAMPLE = {"networks": 16, "programs": 100, "layers": 50, "onnx": 40}
 FIRST = 1_000_000
 """Seeds of the sample lie apart from those of long runs, so that these try others."""
 
 
+@pytest.mark.parametrize("features", [name for name in ("avx512", "avx2", "baseline") if name in runnable()])
 @pytest.mark.parametrize("kind", SAMPLE)
-def test_a_sample_of_seeds_passes(kind: str) -> None:
+def test_a_sample_of_seeds_passes(kind: str, features: str) -> None:
     found: list[Result] = []
-    try_seeds(Settings(kind), range(FIRST, FIRST + SAMPLE[kind]), 1, found.append)
+    try_seeds(Settings(kind, features), range(FIRST, FIRST + SAMPLE[kind]), 1, found.append)
     assert sorted(each.seed for each in found) == list(range(FIRST, FIRST + SAMPLE[kind]))
     assert not [f"seed {each.seed}: {each.failure}" for each in found if each.failure]
 
