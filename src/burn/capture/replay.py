@@ -72,6 +72,11 @@ class Replay:
         self.identities = [-1 - position for position in range(len(self.expected))]
         self.donations = Donations.count
 
+    def let_go(self) -> None:
+        """Give the memory of the plan back: the next run takes other."""
+        self.forget()
+        self.instance = None
+
     # Does a call fit?
 
     def match(self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: bool = False) -> list[Any] | None:
@@ -218,12 +223,13 @@ class Replay:
             made.append(values[value] if what == "output" else made[value] if what == "same" else results[value])
         assert self.result is not None
         self._look_for_quick()
-        self.given_arrays = []
+        self._forget_arguments()
         return self.result(made)
 
     def _look_for_quick(self) -> None:
         """After a run of the usual kind: the next ones may take the short way."""
-        if self.quick is None and self.takes_arrays and self.instance.steady:
+        instance = self.instance
+        if self.quick is None and self.takes_arrays and instance is not None and instance.steady:
             self.volatile |= {position for position, *_ in (*self.changed, *self.given_arrays)}
             made = quick(self, self.volatile)
             if made is not None:
@@ -263,9 +269,14 @@ class Replay:
             result = self.result(made)
         else:
             result = commit(self.mutables, self.surroundings, capture.parts, made)
+        self._forget_arguments()
         if capture.donated:
             self._take(leaves)
         return result
+
+    def _forget_arguments(self) -> None:
+        """Keep no argument alive until the next call."""
+        self.changed, self.given_arrays = [], []
 
     def _outputs(self, leaves: list[Any], numbers: list[Any]) -> list[Lazy]:
         device = self.capture.device
@@ -288,6 +299,7 @@ class Replay:
             if instance is None:
                 capture.device.plans.release()  # the plans of the recorded calls may not be needed any more
             instance = self.instance = capture.plan.take()
+            instance.holder = weakref.ref(self)
             self.changed = [(i, each, lazy_handle(each)) for i, each in enumerate(leaves) if isinstance(each, Tensor)]
         changed: list[int] = []
         storages = {}

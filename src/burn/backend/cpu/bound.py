@@ -52,6 +52,8 @@ class Bound:
         plan.device.settings.refuse_elsewhere()
         self.plan, self.works = plan, plan.works
         self.arena = np.empty(plan.arena_bytes + 64, np.uint8)
+        self.bytes = self.arena.nbytes
+        """What it keeps from run to run."""
         self.arena_address = -(-self.arena.ctypes.data // 64) * 64
         count = len(plan.program.values) + len(plan.calls.temporaries) + 1
         self.addresses = np.zeros(count, np.int64)
@@ -67,6 +69,7 @@ class Bound:
         """Memory that stays from run to run: one block, which the system gives in large pages."""
         sizes = [-(-self.plan.bytes(number) // 64) * 64 for number in numbers]
         raw = np.empty(sum(sizes) + 64, np.uint8)
+        self.bytes += raw.nbytes
         start = -raw.ctypes.data % 64
         for number, size in zip(numbers, sizes, strict=True):
             self.kept[number] = raw[start : start + size]

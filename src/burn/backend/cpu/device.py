@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
 from burn.backend.cpu.settings import Settings, settings
@@ -45,6 +46,7 @@ class Cpu(NdArray):
         mapped_weights: Any = None,
         sanitize: bool | None = None,
         features: str | None = None,
+        kept_memory: Any = None,
     ) -> None:
         super().__init__(float, int)
         if find_spec("llvmlite") is None:
@@ -52,8 +54,9 @@ class Cpu(NdArray):
                 "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]', "
                 "or use NdArray()"
             )
-        self.settings = settings(accuracy, mapped_weights, sanitize, features)
+        self.settings = settings(accuracy, mapped_weights, sanitize, features, kept_memory)
         self._memory = Memory()
+        self.kept = KeptMemory(self.settings.kept_memory)
 
     @classmethod
     def identity(
@@ -66,10 +69,12 @@ class Cpu(NdArray):
         mapped_weights: Any = None,
         sanitize: bool | None = None,
         features: str | None = None,
+        kept_memory: Any = None,
     ) -> tuple[Any, ...]:
         if not isinstance(fusion, bool):
             raise ArgumentError(f"Cpu: fusion is {fusion!r}; write fusion=False, or leave it out")
-        return (fusion, *super().identity(float, int), settings(accuracy, mapped_weights, sanitize, features))
+        chosen = settings(accuracy, mapped_weights, sanitize, features, kept_memory)
+        return (fusion, *super().identity(float, int), chosen)
 
     @classmethod
     def normal_form(cls, *, fusion: bool = True, **given: Any) -> Device | None:
@@ -91,8 +96,8 @@ class Cpu(NdArray):
         return self._memory.array(tuple(shape), dtype.numpy, size)
 
     def memory(self) -> MemoryUse:
-        """Bytes of results that live, that are kept for later ones, and at most so far."""
-        return self._memory.use()
+        """Bytes of results: that live, kept for later ones, at most so far; and what plans keep to run again."""
+        return dataclasses.replace(self._memory.use(), plans=self.kept.bytes())
 
     def from_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return self.settled(array)

@@ -8,9 +8,10 @@ it. So a run costs Python a store for each input and an allocation for each outp
 from __future__ import annotations
 
 import ctypes
+import weakref
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -44,6 +45,13 @@ def _layout_is_known() -> bool:
 KNOWN_LAYOUT = _layout_is_known()
 
 
+class Holder(Protocol):
+    """Keeps an instance between runs, and can do without."""
+
+    def let_go(self) -> None:
+        """Forget the instance; a run that uses it goes on."""
+
+
 Watch = Callable[[list[Any]], list[Any]]
 """Gives what runs in the place of segments, to look at them while they do."""
 
@@ -52,6 +60,10 @@ class Instance(Bound):
     """What one run of a plan needs for itself. A run belongs to one thread; several instances run at once."""
 
     offset = ADDRESS_OF_DATA
+    used = 0
+    """When it was taken or given back, by the clock of `KeptMemory`."""
+    holder: weakref.ref[Holder] | None = None
+    """Who has taken it for good."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -104,6 +116,14 @@ class Instance(Bound):
                 return False
             self._generation = self._answers.generation
         return True
+
+    def let_go(self) -> bool:
+        """Have nobody keep it for a next run; False where nobody does."""
+        holder = None if self.holder is None else self.holder()
+        if holder is not None:
+            holder.let_go()
+            return True
+        return self.plan.forget(self)
 
     def is_steady(self, changed: list[int]) -> bool:
         """Whether a run in which only these inputs changed takes the steps of the run before."""

@@ -54,11 +54,12 @@ def default_limit() -> int:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Bytes in buffers, bytes kept for later buffers, and the most there ever was in buffers."""
+    """Bytes in buffers, bytes kept for later buffers, the most there ever was in buffers, and what plans keep."""
 
     live: int
     cached: int
     peak: int
+    plans: int = 0
 
 
 class _Block:

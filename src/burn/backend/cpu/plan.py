@@ -269,7 +269,9 @@ class Plan:
         try:
             return self.instances.pop()
         except IndexError:
-            return CheckedInstance(self) if self.device.settings.sanitize else Instance(self)
+            made = CheckedInstance(self) if self.device.settings.sanitize else Instance(self)
+            self.device.kept.add(made)
+            return made
 
     def is_current(self) -> bool:
         """Whether it would be made the same way now: for so many threads, with these answers."""
@@ -286,7 +288,16 @@ class Plan:
     def give_back(self, instance: Instance) -> None:
         """Let other runs use the memory."""
         if len(self.instances) < MOST_INSTANCES and instance.works is self.works:
+            instance.used = self.device.kept.clock()
             self.instances.append(instance)
+
+    def forget(self, instance: Instance) -> bool:
+        """Do not keep an instance for the next run; False where it does not wait for one."""
+        try:
+            self.instances.remove(instance)
+        except ValueError:
+            return False
+        return True
 
     def release(self) -> None:
         """Give back the memory that waits for the next run."""

@@ -2,7 +2,7 @@
 
     exact = Cpu(accuracy="exact")
     older = Cpu(features="avx2")
-    small = Cpu(mapped_weights=16 << 20)
+    small = Cpu(mapped_weights=16 << 20, kept_memory=64 << 20)
 
 Settings belong to the device, so a plan made under one setting never runs for another.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from burn.backend.cpu.features import NATIVE, SETS, Features, named, runnable
+from burn.backend.cpu.kept import default_limit
 from burn.errors import ArgumentError, DeviceError
 
 FAST, EXACT = "fast", "exact"
@@ -35,13 +36,15 @@ class Settings:
 
     `mapped_weights` are bytes; convolutions whose weights find no room run on kernels that need none.
     `sanitize` runs checked kernels (see `burn.backend.cpu.sanitizer`). `features` are the instruction sets that kernels
-    are made of, by a name of `burn.backend.cpu.features.SETS`.
+    are made of, by a name of `burn.backend.cpu.features.SETS`. `kept_memory` are the bytes that plans keep together to
+    run again; None for a share of the machine's memory (see `burn.backend.cpu.kept`).
     """
 
     accuracy: str = FAST
     mapped_weights: int = MOST_MAPPED
     sanitize: bool = False
     features: str = NATIVE
+    kept_memory: int | None = None
 
     @property
     def target(self) -> Features:
@@ -64,6 +67,8 @@ class Settings:
             given.append(f"accuracy={self.accuracy!r}")
         if self.mapped_weights != MOST_MAPPED:
             given.append(f"mapped_weights={self.mapped_weights}")
+        if self.kept_memory is not None:
+            given.append(f"kept_memory={self.kept_memory}")
         if self.sanitize:
             given.append("sanitize=True")
         if self.features != NATIVE:
@@ -71,21 +76,35 @@ class Settings:
         return given
 
 
-def settings(accuracy: Any = None, mapped_weights: Any = None, sanitize: Any = None, features: Any = None) -> Settings:
+def settings(
+    accuracy: Any = None,
+    mapped_weights: Any = None,
+    sanitize: Any = None,
+    features: Any = None,
+    kept_memory: Any = None,
+) -> Settings:
     """Settings from what a user wrote; the environment and the usual values stand in for what is None."""
     faults: list[str] = []
     chosen = _chosen("accuracy", accuracy, VARIABLE, ACCURACIES, FAST, faults)
     sets = _chosen("features", features, FEATURES, SETS, NATIVE, faults)
-    most = MOST_MAPPED if mapped_weights is None else mapped_weights
-    if not isinstance(most, int) or isinstance(most, bool) or most < 0:
-        faults.append(f"mapped_weights is {most!r}; write bytes, at least 0, such as mapped_weights={MOST_MAPPED}")
+    most = _bytes("mapped_weights", mapped_weights, MOST_MAPPED, faults)
+    if kept_memory is not None:
+        _bytes("kept_memory", kept_memory, default_limit(), faults)
     checked = _switch(os.environ.get(SANITIZE, "")) if sanitize is None else sanitize
     if not isinstance(checked, bool):
         where, write = (SANITIZE, f"{SANITIZE}=1") if sanitize is None else ("sanitize", "sanitize=True")
         faults.append(f"{where} is {checked!r}; write {write} or leave it out")
     if faults:
         raise ArgumentError(f"Cpu: {'; '.join(faults)}")
-    return Settings(chosen, most, checked, sets)
+    return Settings(chosen, most, checked, sets, kept_memory)
+
+
+def _bytes(name: str, given: Any, usual: int, faults: list[str]) -> int:
+    """A number of bytes that was given, or the usual one."""
+    size: int = usual if given is None else given
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        faults.append(f"{name} is {size!r}; write bytes, at least 0, such as {name}={usual}")
+    return size
 
 
 def _switch(given: str) -> Any:

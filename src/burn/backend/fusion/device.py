@@ -13,7 +13,7 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import FLOAT, PlanCache, Stream, ref
 from burn.device import Device
 from burn.dtype import from_numpy
-from burn.errors import DeviceError
+from burn.errors import DeviceError, MissingOperation
 from burn.ops.philox import words_needed
 from burn.program.interpreter import interpreted
 from burn.program.program import Constant
@@ -286,6 +286,13 @@ class Fusion(Decorator[I]):
                 return stream.record(op, operands, args[count:], shape, args[-1])
 
         return run
+
+    def memory(self) -> Any:
+        """What the device below tells of its memory, such as `MemoryUse` of `Cpu()`."""
+        told = getattr(self.below, "memory", None)
+        if told is None:
+            raise MissingOperation(f"memory: {self!r} does not count its memory; use a device such as Cpu()")
+        return told()
 
     # Handles
 
