@@ -12,7 +12,7 @@ import pytest
 import burn
 from burn import NdArray
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import SETS, lowering_for, named
+from burn.backend.cpu.features import SETS, lowering_for, named, runnable
 from burn.backend.cpu.lower.attention.causal import NOTHING, Causal, causal_of
 from burn.backend.cpu.lower.attention.choice import Sizes, Tiling, chosen
 from burn.backend.cpu.lower.attention.form import LATER, Form
@@ -470,3 +470,13 @@ for queries, keys, size in ((45, 50, 12), (20, 600, 24)):
 @pytest.mark.parametrize("level", ["baseline", "avx2"])
 def test_older_processors_have_the_kernel_too(level: str, tmp_path: Any) -> None:
     assert run_program(PROGRAM, tmp_path, BURN_FEATURES=level).split() == ["True"] * 4
+
+
+@pytest.mark.parametrize("features", runnable())
+def test_tiles_of_any_number_of_vectors_take_all_their_queries(features: str) -> None:
+    """Three vectors of four lanes are no multiple of the eight rows that are turned at a time."""
+    device: Any = Cpu(features=features)
+    for queries in range(4, 60, 4):
+        arrays = draw(2, 4, queries, 3), draw(2, 4, 9, 3, seed=1), draw(2, 4, 9, 5, seed=2)
+        found = attend(*on(device, *arrays)).numpy()
+        np.testing.assert_allclose(found, double(*arrays), atol=2e-6)

@@ -91,3 +91,14 @@ def test_the_second_derivative_of_a_product_is_right_with_zeros(device: Device, 
     second = leaf.grad((gradient * burn.tensor(weights, device=inner)).sum().backward())
     assert second is not None
     np.testing.assert_allclose(np.asarray(second), expected.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_running_values_are_rounded_once(device: Device, name: str, dim: int) -> None:
+    """The error of a running sum in f32 would grow with every one of 20,000 steps."""
+    drawn = np.random.default_rng(5).normal(1.0, 1e-3 if name == "cumprod" else 1.0, (20_000, 3)).astype(np.float32)
+    x = drawn if dim == 0 else np.ascontiguousarray(drawn.T)
+    found = getattr(Tensor.from_data(x, device), name)(dim).numpy()
+    exact = getattr(np, name)(x.astype(np.float64), dim)
+    np.testing.assert_allclose(found, exact, rtol=2.0**-23)

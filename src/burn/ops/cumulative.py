@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burn.dtype import HALVES, DType, f32, f64, from_numpy
 from burn.ops import creation
 from burn.ops.declare import composite, numeric, prepared, primitive
 from burn.ops.joining import cat
 from burn.ops.op import Op
-from burn.ops.reduce import accumulator, places
+from burn.ops.reduce import places
 from burn.shape import axis
 
 if TYPE_CHECKING:
@@ -23,9 +24,19 @@ def _along(op: Op, x: Any, dim: Any) -> Any:
     return x.shape, x.dtype, (axis(op.name, dim, len(x.shape)),)
 
 
+def running_dtype(dtype: DType) -> DType:
+    """The dtype of a running sum or product: twice as wide for f32, since its error grows with every step."""
+    return f64 if dtype is f32 else f32 if dtype in HALVES else dtype
+
+
 def _accumulated(function: Any) -> Callable[[Any, int], Any]:
-    """A NumPy scan whose running value has the accumulator's dtype."""
-    return lambda x, dim: function(x, axis=dim, dtype=accumulator(x)).astype(x.dtype, copy=False)
+    """A NumPy scan whose running value is wider than its elements."""
+
+    def reference(x: Any, dim: int) -> Any:
+        with np.errstate(over="ignore"):
+            return function(x, axis=dim, dtype=running_dtype(from_numpy(x.dtype)).numpy).astype(x.dtype, copy=False)
+
+    return reference
 
 
 def _from_here(x: Any, dim: int) -> Any:

@@ -116,12 +116,10 @@ class Network:
         lines += [f"        x{step.out} = {step.spelled(step.ours)}" for step in self.steps]
         return "\n".join([*lines, f"        return [{self._results()}]"])
 
-    def theirs(self, noisy: bool = False) -> str:
-        """The function of PyTorch's; with `noisy` every value on the way goes through `noise`."""
+    def theirs(self) -> str:
+        """The function of PyTorch's."""
         lines = [f"def network(p, s, training, {self._arguments()}):"]
-        for step in self.steps:
-            expression = step.spelled(step.theirs)
-            lines.append(f"    x{step.out} = " + (f"noise({expression})" if noisy else expression))
+        lines += [f"    x{step.out} = {step.spelled(step.theirs)}" for step in self.steps]
         return "\n".join([*lines, f"    return [{self._results()}]"])
 
     def __str__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,15 +13,10 @@ RNN = ("gate",)
 GATES = {"LSTM": LSTM, "GRU": GRU, "RNN": RNN}
 
 
-class Rounding:
-    """What happens to values inside of a layer: nothing, or the noise of the run (see `reference`)."""
+class Layers:
+    """How layers are computed: whole, or operation by operation, so that each can be rounded (see `reference`)."""
 
-    noise: Callable[[Any], Any] | None = None
-
-
-def rounded(x: Any) -> Any:
-    """A value inside of a layer, as far as it is determined."""
-    return x if Rounding.noise is None else Rounding.noise(x)
+    step_by_step = False
 
 
 def batch_norm(
@@ -30,14 +24,14 @@ def batch_norm(
 ) -> Any:
     """`F.batch_norm`; a noisy run goes step by step, since gradients cancel inside."""
     found = F.batch_norm(x, mean, variance, gamma, beta, training, momentum, epsilon)
-    if Rounding.noise is None or not training:
+    if not (Layers.step_by_step and training):
         return found
     return scaled(normed(x, (0, *range(2, x.ndim)), epsilon), gamma, beta)
 
 
 def layer_norm(x: Any, gamma: Any, beta: Any, epsilon: float) -> Any:
     """`F.layer_norm` of the last dim."""
-    if Rounding.noise is None:
+    if not Layers.step_by_step:
         return F.layer_norm(x, x.shape[-1:], gamma, beta, epsilon)
     y = normed(x, (-1,), epsilon) * gamma
     return y if beta is None else y + beta
@@ -45,22 +39,22 @@ def layer_norm(x: Any, gamma: Any, beta: Any, epsilon: float) -> Any:
 
 def rms_norm(x: Any, gamma: Any, epsilon: float) -> Any:
     """`F.rms_norm` of the last dim."""
-    if Rounding.noise is None:
+    if not Layers.step_by_step:
         return F.rms_norm(x, x.shape[-1:], gamma, epsilon)
     return normed(x, (-1,), epsilon, centred=False) * gamma
 
 
 def group_norm(x: Any, groups: int, gamma: Any, beta: Any, epsilon: float) -> Any:
     """`F.group_norm`."""
-    if Rounding.noise is None:
+    if not Layers.step_by_step:
         return F.group_norm(x, groups, gamma, beta, epsilon)
     return scaled(normed(x.reshape(len(x), groups, -1), (-1,), epsilon).reshape(x.shape), gamma, beta)
 
 
 def normed(x: Any, dims: tuple[int, ...], epsilon: float, centred: bool = True) -> Any:
-    """Mean 0 (where asked for) and variance 1, with rounding at each step."""
-    x = rounded(x - rounded(x.mean(dims, keepdim=True))) if centred else x
-    return rounded(x * rounded((rounded((x * x).mean(dims, keepdim=True)) + epsilon).rsqrt()))
+    """Mean 0 (where asked for) and variance 1."""
+    x = x - x.mean(dims, keepdim=True) if centred else x
+    return x * ((x * x).mean(dims, keepdim=True) + epsilon).rsqrt()
 
 
 def scaled(x: Any, gamma: Any, beta: Any) -> Any:
@@ -68,7 +62,7 @@ def scaled(x: Any, gamma: Any, beta: Any) -> Any:
     if gamma is None:
         return x
     shape = (1, -1) + (1,) * (x.ndim - 2)
-    return rounded(x * gamma.reshape(shape)) + beta.reshape(shape)
+    return x * gamma.reshape(shape) + beta.reshape(shape)
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
@@ -106,7 +100,7 @@ def attention(
     def split(value: Any) -> Any:
         return value.unflatten(-1, (heads, -1)).transpose(1, 2)
 
-    query, key, value = (rounded(split(mapped(*each))) for each in ((x, "query"), (memory, "key"), (memory, "value")))
+    query, key, value = (split(mapped(*each)) for each in ((x, "query"), (memory, "key"), (memory, "value")))
     found = weighed(query, key, value, hide, quiet)
     return mapped(found.transpose(1, 2).flatten(2), "output")
 
@@ -118,9 +112,8 @@ def weighed(query: Any, key: Any, value: Any, hide: Any = False, quiet: bool = F
         scores = scores.masked_fill(
             causal(*scores.shape[-2:]) if hide is True else hide, -1.0e4 if quiet else -torch.inf
         )
-    scores = rounded(scores)
     weights = torch.exp(scores) / (1 + torch.exp(scores).sum(-1, keepdim=True)) if quiet else torch.softmax(scores, -1)
-    return rounded(rounded(weights) @ value)
+    return weights @ value
 
 
 def causal(queries: int, keys: int) -> Any:

@@ -1,19 +1,21 @@
 """What PyTorch computes in f64, and how far rounding may move it.
 
-The bound follows from the computation: the same network is run again with every parameter, input and value on the way
-moved by a few units in the last place of our type. How far results and gradients then move says how well they are
-determined; a gradient that is truly zero moves by the rounding of the terms that cancel, and a value next to a corner
-of a rectifier by the whole corner.
+The bound follows from the computation: the same network is run again with every parameter, every input and the result
+of every operation, forward and backward, moved by a few units in the last place of our type. How far results and
+gradients then move says how well they are determined; a gradient that is truly zero moves by the rounding of the terms
+that cancel, and a value next to a corner of a rectifier by the whole corner.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.fuzz.networks import peers
 from tests.fuzz.networks.network import Array, Network
@@ -90,35 +92,60 @@ def _leaf(array: Array, noise: Any) -> torch.Tensor:
     return tensor.clone().requires_grad_()
 
 
+class _Rounding(TorchDispatchMode):
+    """Every result of PyTorch's operations is moved by some units in the last place, inside of backward too."""
+
+    def __init__(self, random: np.random.Generator, size: float) -> None:
+        super().__init__()
+        self.random, self.size = random, size
+
+    def moved(self, x: torch.Tensor) -> torch.Tensor:
+        return x * (1.0 + self.size * torch.from_numpy(self.random.choice((-1.0, 1.0), tuple(x.shape))))
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if any(each.alias_info is not None for each in func._schema.returns):  # a view, or written in place
+            return found
+        results = [
+            self.moved(each) if isinstance(each, torch.Tensor) and each.is_floating_point() else each
+            for each in (found if isinstance(found, tuple | list) else (found,))
+        ]
+        return type(found)(results) if isinstance(found, tuple | list) else results[0]
+
+
 def _run(network: Network, training: bool, random: np.random.Generator | None) -> dict[str, Array]:
-    noise = None
+    rounding = None
     if random is not None:
-        size = UNITS * float(np.finfo(network.dtype).eps) / 2
-
-        def noise(x: torch.Tensor) -> torch.Tensor:
-            return x * (1.0 + size * torch.from_numpy(random.choice((-1.0, 1.0), tuple(x.shape))))
-
+        rounding = _Rounding(random, UNITS * float(np.finfo(network.dtype).eps) / 2)
+    noise = None if rounding is None else rounding.moved
     p, s = _leaves(network, noise)
     inputs = [_leaf(array, noise) for array in network.input_arrays()]
-    names: dict[str, Any] = {**_names(), "noise": noise}
-    exec(network.theirs(noise is not None), names)
-    peers.Rounding.noise = noise
-    with torch.set_grad_enabled(training):
-        outputs = names["network"](p, s, training, *inputs)
-    peers.Rounding.noise = None
+    names = _names()
+    exec(network.theirs(), names)
+    peers.Layers.step_by_step = rounding is not None
+    try:
+        with rounding or contextlib.nullcontext(), torch.set_grad_enabled(training):
+            outputs = names["network"](p, s, training, *inputs)
+            if training:
+                _backward(network, outputs)
+    finally:
+        peers.Layers.step_by_step = False
     found = {f"output {number}": value.detach().numpy() for number, value in zip(network.outputs, outputs, strict=True)}
     if training:
-        total: Any = 0.0
-        for number, value in zip(network.outputs, outputs, strict=True):
-            total = total + (value * torch.from_numpy(output_weight(network, number, value.shape)).double()).sum()
-        if isinstance(total, torch.Tensor) and total.requires_grad:
-            total.backward()
         for number, leaf in zip(network.inputs, inputs, strict=True):
             if leaf.requires_grad:
                 found[f"gradient of input {number}"] = _gradient(leaf)
         found |= {f"gradient of {path}": _gradient(leaf) for path, leaf in p.items()}
         found |= {f"state {path}": value.detach().numpy() for path, value in s.items()}
     return found
+
+
+def _backward(network: Network, outputs: list[torch.Tensor]) -> None:
+    total: Any = 0.0
+    for number, value in zip(network.outputs, outputs, strict=True):
+        total = total + (value * torch.from_numpy(output_weight(network, number, value.shape)).double()).sum()
+    if isinstance(total, torch.Tensor) and total.requires_grad:
+        total.backward()
 
 
 def _gradient(leaf: torch.Tensor) -> Array:

@@ -1,7 +1,7 @@
 """Running sums, products, maxima and minima along a dim, in the order of the elements.
 
 Along the last dim a row carries its value from element to element. Along another one, lanes run beside each
-other, and each place takes what the place before it holds.
+other. The value that is carried is wider than the elements: the error of a running sum grows with every step.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from burn.backend.cpu.lower.units import Schedule
 from burn.backend.cpu.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
 from burn.cube.ir import Value
 from burn.dtype import HALVES, bool_
+from burn.ops.cumulative import running_dtype
 from burn.program.program import Node, Program
 
 Lowering = Callable[[Program, Schedule, Node], Routine | None]
@@ -33,35 +34,31 @@ def _lower(program: Program, schedule: Schedule, node: Node, combine: str) -> Ro
         return None
     w = KernelWriter(program, schedule)
     b = w.b
-    x, out = w.source(number), w.target(node.results[0], read=True)
+    x, out = w.source(number), w.target(node.results[0])
     later = w.size(shape[dim] - 1)
     x_step, out_step = w.stride(x.strides[dim]), w.stride(out.strides[dim])
     others = tuple(1 if place == dim else size for place, size in enumerate(shape))
     dims = merged(others, {"x": x.strides, "out": out.strides})
 
+    running = running_dtype(dtype) if combine in ("add", "mul") else dtype
+
     def carried(begin: Any, place: Any) -> None:
-        """A row by itself, its running value in a register."""
+        """The values of one row, or of one lane, after each other."""
         first = w.load(x, begin)
         w.store(out, place, first)
 
         def step(k: Value, before: Value) -> Value:
-            value: Value = getattr(b, combine)(before, w.load(x, plus(begin, times(k + 1, x_step))))
-            w.store(out, plus(place, times(k + 1, out_step)), value)
+            new = w.load(x, plus(begin, times(k + 1, x_step)))
+            value: Value = getattr(b, combine)(before, b.cast(new, running))
+            w.store(out, plus(place, times(k + 1, out_step)), b.cast(value, dtype))
             return value
 
-        b.loop(later, first, step)
+        b.loop(later, b.cast(first, running), step)
 
     def body(bases: Steps, steps: Steps, length: Value) -> None:
-        if out.strides[dim] == 1:
-            with b.serial(length) as j:
-                carried(at(bases, steps, "x", j), at(bases, steps, "out", j))
-            return
-        with b.lane(length) as j:
-            w.store(out, at(bases, steps, "out", j), w.load(x, at(bases, steps, "x", j)))
-        with b.serial(later) as k, b.lane(length) as j:
-            before = plus(at(bases, steps, "out", j), times(k, out_step))
-            new = w.load(x, plus(at(bases, steps, "x", j), times(k + 1, x_step)))
-            w.store(out, plus(before, out_step), getattr(b, combine)(w.load(out, before), new))
+        axis = b.serial if out.strides[dim] == 1 else b.lane
+        with axis(length) as j:
+            carried(at(bases, steps, "x", j), at(bases, steps, "out", j))
 
     extent, grain = w.walk(dims, body)
     return w.finish(extent, max(1, grain // shape[dim]), node.op.name)

@@ -11,7 +11,7 @@ Tiles at the end overlap the ones before. What both make is stored by the first:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, prod
+from math import gcd, inf, prod
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.access import whole
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import Calls
 
 TOGETHER = 8
-"""Rows that are turned into columns at a time."""
+"""Rows that are turned into columns at a time, as far as a tile is a multiple of them."""
 
 UNROLLED = 2
 """Keys whose exponentials are made side by side."""
@@ -148,7 +148,7 @@ class AttentionWriter:
         b, s, wide = self.w.b, self.sizes, self.tiling.queries
         of_query, of_number = self.accesses["query"].strides[-2:]
         begin = plus(self._base("query"), self.first * of_query)
-        together = min(TOGETHER, wide)
+        together = gcd(TOGETHER, wide)
         with b.serial(wide // together) as group:
             source = begin + group * (together * of_query)
             with b.lane(s.size) as number:
