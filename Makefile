@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= auto
+SAMPLE ?= 10
 ARGS ?=
 
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ PROJECT := pyproject.toml src/burn/version.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-all lint format types parity bench docs clean distclean
+.PHONY: help run test test-fast test-all check lint format types parity bench docs clean distclean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -21,13 +22,18 @@ help: ## Show this list
 run: $(CORE) ## Install what is needed, then train, save, reload, import and fine-tune, offline
 	@$(BIN)/python -m examples.story $(ARGS)
 
-test: $(DEV) ## Install the dev extra and run every test (ARGS="-k name" narrows it)
+test: $(DEV) ## What CI runs: every test once, then a sample under lesser instruction sets (ARGS="-k name" narrows it)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(if $(ARGS),,$(BIN)/python -m tests.instruction_sets --sample $(SAMPLE) -n $(WORKERS))
 
 test-fast: $(DEV) ## Run the tests that are not marked slow
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
 
-test-all: test lint types ## Everything that has to be green: tests, lint, types
+test-all: $(DEV) ## Every test under every instruction set that the processor has: hours on two cores
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m tests.instruction_sets -n $(WORKERS) -- $(ARGS)
+
+check: test lint types ## Everything that has to be green: tests, lint, types
 
 lint: $(DEV) ## Check style and formatting with ruff
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 import hypothesis
@@ -16,6 +17,22 @@ hypothesis.settings.load_profile("burn")
 os.environ.setdefault("BURN_TUNE", "off")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sample", type=int, default=1, metavar="N", help="run one in N tests; others for other instruction sets"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep a sample that follows from the names of tests and of the instruction sets, and from nothing else."""
+    every = config.getoption("--sample")
+    if every > 1:
+        turn = zlib.crc32(os.environ.get("BURN_FEATURES", "").encode())
+        chosen = {each for each in items if (zlib.crc32(each.nodeid.encode()) ^ turn) % every == 0}
+        config.hook.pytest_deselected(items=[each for each in items if each not in chosen])
+        items[:] = [each for each in items if each in chosen]
 
 
 @pytest.fixture(scope="session")

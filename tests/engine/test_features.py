@@ -280,7 +280,7 @@ def test_kernels_for_elsewhere_are_lowered_and_compiled_and_not_run() -> None:
         (x.matmul(x) + 1.0).relu().numpy()
     plan = device.plans.latest()
     objects = plan.objects()
-    assert [label for label in objects if "matmul" in label]
+    assert len(objects) >= len(plan.works) > 0
     machine = {"aarch64": 183, "x86_64": 62}[plan.features.architecture]  # EM_AARCH64, EM_X86_64
     assert all(each[:4] == b"\x7fELF" and each[18] == machine for each in objects.values())
 

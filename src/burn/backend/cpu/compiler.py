@@ -44,9 +44,10 @@ def load_together(kernels: Iterable[Kernel | Recipe], features: Features, checke
         _compiled.update({wanted[symbol]: code for symbol, code in loaded.items()})
 
 
-def object_of(kernel: Kernel | Recipe, features: Features) -> bytes:
-    """The machine code of a kernel as an object file, whether this processor could run it or not."""
-    return _object(_key(kernel, features, False), kernel, features, False)
+def object_of(kernel: Kernel | Recipe, features: Features) -> tuple[str, bytes]:
+    """The machine code of a kernel as an object file, and its function: whether this processor could run it or not."""
+    key = _key(kernel, features, False)
+    return _symbol(key), _object(key, kernel, features, False)
 
 
 def _key(kernel: Kernel | Recipe, features: Features, checked: bool) -> str:

@@ -247,9 +247,9 @@ class Plan:
         self.arena_bytes = total + 64
 
     def objects(self) -> dict[str, Any]:
-        """The machine code of its kernels as object files, by label: also for processors that are not here."""
+        """The machine code of its kernels as object files, by function: also for processors that are not here."""
         loops = [loop for work in self.works if isinstance(work, Loop) for loop in work.loops() if loop.extent]
-        return {f"{number} {loop.label}": object_of(loop.kernel, self.features) for number, loop in enumerate(loops)}
+        return dict(object_of(loop.kernel, self.features) for loop in loops)
 
     # Running
 
