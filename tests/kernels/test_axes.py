@@ -45,6 +45,29 @@ def test_every_size_of_rows_and_columns_works(size):
     np.testing.assert_array_equal(got.reshape(3, size), expected)
 
 
+@pytest.mark.parametrize("count", [-(1 << 62), -1000, -17, -1, 0, 1, 19])
+def test_loops_of_less_than_nothing_do_nothing(count):
+    b = KernelBuilder()
+    x, out = b.buffer(f32), b.buffer(f32, read=True, write=True)
+    rows, given = b.size(), b.size()
+    with b.grid(rows) as i:
+        total = b.reduce(given, "sum", lambda k: b.load(x, k))
+        looped = b.loop(given, [total], lambda k, held: held + b.load(x, k))
+        b.store(out, i, looped)
+        with b.serial(given) as k:
+            b.store(out, k + 4, b.load(x, k))
+        with b.lane(given) as j:
+            b.store(out, j + 30, b.reduce(given, "max", lambda k: b.load(x, k) + b.load(x, j)))
+    kernel = b.finish()
+    values, length = random(f32, 20), max(count, 0)
+    (got,) = run_everywhere(kernel, [values], [(60, f32)], [2, count], last=2)
+    expected = np.zeros(60, np.float32)
+    expected[:2] = 2 * values[:length].sum(dtype=np.float64)
+    expected[4 : 4 + length] = values[:length]
+    expected[30 : 30 + length] = values[:length] + (values[:length].max() if length else 0)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_launch_runs_only_its_part_of_the_grid():
     b = KernelBuilder()
     out = b.buffer(i64, write=True)
