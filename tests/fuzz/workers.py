@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -60,6 +61,7 @@ def serve(kind: str, threads: int) -> None:
 
     import burn
 
+    warnings.filterwarnings("ignore", message="reduction: 'mean' divides")  # PyTorch on its own kl_div
     torch.set_num_threads(1)
     burn.set_num_threads(threads)
     check = importlib.import_module(KINDS.get(kind, kind)).check

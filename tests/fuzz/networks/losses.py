@@ -139,9 +139,8 @@ def alignment(w: Writer) -> int:
     length = w.random.randint(1, 2)
     operands = [w.add_input(Drawn((time, batch, classes))), w.add_input(Drawn((batch, length), count=classes - 1))]
     ours, theirs = w.one((("Mean", "mean"), ("Sum", "sum")))
-    lengths = [time] * batch, [length] * batch
-    given = ", ".join(f"Tensor.from_ints({each}, $0.device)" for each in lengths)
-    asked = ", ".join(f"torch.tensor({each})" for each in lengths)
+    given = ", ".join(f"Tensor.full([{batch}], {each}, $0.device, 'i64')" for each in (time, length))
+    asked = ", ".join(f"torch.tensor({[each] * batch})" for each in (time, length))
     function = f"F.ctc_loss($0.log_softmax(2), $1 + 1, {asked}, reduction={theirs!r}).reshape(1)"
     code = f"$m($0.log_softmax(2), $1 + 1, {given}, nn.loss.Reduction.{ours})"
     return w.add(operands, code, function, "nn.loss.CTCLossConfig().init()")

@@ -9,10 +9,13 @@ import numpy as np
 
 import burn
 from burn import Cpu, Fusion, NdArray, Tensor
-from tests.fuzz.programs.program import FORGET, READ, Array, Program
+from tests.fuzz.programs.program import FORGET, NAMES, READ, Array, Program
 from tests.fuzz.programs.reference import Bounded, bounded, bounded_gradients, evaluate, gradients
 
 STACKS = {"fused": Cpu(), "one operation at a time": Cpu(fusion=False), "fused over NumPy": Fusion(NdArray())}
+
+MADE_INSIDE = ("places(", "rows(", "kernel(")
+"""Tensors of constants that a program makes itself: calls of such a function run plainly."""
 
 
 def run(program: Program, device: Any) -> list[tuple[int, Array]]:
@@ -32,20 +35,19 @@ def run(program: Program, device: Any) -> list[tuple[int, Array]]:
 
 def captured(program: Program) -> list[tuple[int, Array]]:
     """The outputs of a capture's replay, after two calls with other numbers."""
-
-    def call(inputs: list[Any]) -> list[Any]:
-        values = dict(zip(program.inputs, inputs, strict=True))
-        for step in program.steps:
-            if step.makes:
-                values[step.out] = evaluate(step, values)
-        return [values[number] for number in program.outputs]
-
-    function = burn.compile(call)
+    lines = [f"def call({', '.join(f'x{number}' for number in program.inputs)}):"]
+    lines += [f"    x{step.out} = {step.spelled()}" for step in program.steps if step.makes]
+    names = dict(NAMES)
+    exec("\n".join([*lines, f"    return [{', '.join(f'x{number}' for number in program.outputs)}]"]), names)
+    function = burn.compile(names["call"])
     results: list[Any] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", burn.CaptureWarning)
         for variant in (1, 1, 0):
-            results = function([Tensor.from_data(array, Cpu()) for array in program.arrays(variant).values()])
+            results = function(*(Tensor.from_data(array, Cpu()) for array in program.arrays(variant).values()))
+    told = str(function.explain())
+    if not told.startswith("captured") and not any(name in step.code for step in program.steps for name in MADE_INSIDE):
+        raise AssertionError(f"not captured: {told.splitlines()[0]}")
     return [(number, np.array(value)) for number, value in zip(program.outputs, results, strict=True)]
 
 
