@@ -16,12 +16,18 @@ from burn.backend.cpu.native import keep_for_ever, native
 
 MOST_THREADS = 1024
 
-BRIEF = 20e-6
-"""Seconds that a worker looks for work before it asks whether others want its core."""
+BRIEF = 2e-4
+"""Seconds that a worker looks for work before it asks whether others want its core: small kernels come in between."""
 PATIENT = 1e-3
 """Seconds that it goes on looking if nobody does: the Python between two plans."""
 CALLER = 60e-6
 """Seconds that a caller looks for the end of chunks that others have begun. While it sleeps they may have its core."""
+
+QUICK = 2e-4
+"""Seconds that chunks which are taken together may last; with slower ones fewer are taken."""
+TURN = 1e-3
+"""Seconds after which a worker offers its core to others, while it holds no chunk. The system would take it after one
+and a half to three, in the middle of one."""
 
 _LINE = 64
 _LOCK_BYTES = 256
@@ -38,8 +44,8 @@ class _Share(ctypes.Structure):
         ("next", ctypes.c_void_p),
         ("worker", ctypes.c_int64),
         ("team", ctypes.c_void_p),
+        ("since", ctypes.c_int64),
         ("lost", ctypes.c_int64 * 2),
-        ("_more_padding", ctypes.c_int64),
     )
 
 
@@ -70,25 +76,24 @@ class _Team(ctypes.Structure):
         ("brief", ctypes.c_int64),
         ("patient", ctypes.c_int64),
         ("caller", ctypes.c_int64),
-        ("_padding", ctypes.c_int64 * 10),
+        ("quick", ctypes.c_int64),
+        ("turn", ctypes.c_int64),
+        ("_padding", ctypes.c_int64 * 8),
         ("places", _Place * MOST_THREADS),
     )
 
 
 @cache
-def looks_a_second() -> float:
-    """How often a thread can look for work in a second."""
-    look = ctypes.CFUNCTYPE(None, ctypes.c_int64)(native().loaded.addresses["look"])
-    best = float("inf")
+def _pace() -> tuple[float, float]:
+    """How often a thread can look for work in a second, and how far the clock of native code goes in one."""
+    look = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(native().loaded.addresses["look"])
+    times = []
     for _ in range(7):
         before = time.perf_counter()
-        look(1000)
-        best = min(best, time.perf_counter() - before)
-    return 1000 / best
-
-
-def _looks(seconds: float) -> int:
-    return int(seconds * looks_a_second())
+        ticks = look(1000)
+        times.append((time.perf_counter() - before, ticks))
+    seconds, ticks = min(times)
+    return 1000 / seconds, ticks / seconds
 
 
 class Team:
@@ -106,7 +111,10 @@ class Team:
         self._team.lock, self._team.condition = lock, lock + _LOCK_BYTES
         self._system.pthread_mutex_init(ctypes.c_void_p(lock), None)
         self._system.pthread_cond_init(ctypes.c_void_p(lock + _LOCK_BYTES), None)
-        self._team.brief, self._team.patient, self._team.caller = map(_looks, (BRIEF, PATIENT, CALLER))
+        looks, ticks = _pace()
+        self._team.brief, self._team.patient = int(looks * BRIEF), int(looks * PATIENT)
+        self._team.caller = int(looks * CALLER)
+        self._team.quick, self._team.turn = int(ticks * QUICK), int(ticks * TURN)
         self._workers = 0
 
     @property

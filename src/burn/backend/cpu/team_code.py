@@ -3,7 +3,9 @@
 `[0, extent)` is cut into chunks, and the chunks into shares, one for each thread of a run. A thread takes from its own
 share, so that it finds in its cache what it made in the step before, and then from the shares of others: what a thread
 does not begin because it lost its core, or has not woken yet, others do. The thread that runs the plan waits only for
-chunks that were begun.
+chunks that were begun. So that these are over soon, a thread takes as many at a time as last for some hundred
+microseconds, and a worker offers its core to others now and then while it holds none, before the system takes it away
+in the middle of one.
 
 What is left of a share is a *ticket*: the number of its filling and how many chunks are left, in one word that is
 changed by compare-and-exchange only. Whoever exchanges it successfully had a ticket of a step that is not over, so
@@ -18,45 +20,58 @@ from __future__ import annotations
 
 import os
 
-from burn.backend.cpu.waiting_code import has_futex, pause, waiting_code
+from burn.backend.cpu.waiting_code import clock, has_futex, pause, waiting_code
 
 TEAM_SYMBOLS = ["work", "offer", "look"]
 """What `burn.backend.cpu.team` calls."""
 
-CHUNKS = 8
-"""Chunks of a share, where the grain allows it. A thread takes half of what is left at a time: 4, 2, 1, 1."""
+CHUNKS = 16
+"""Chunks of a share, where the grain allows it. A thread takes half of what is left at a time while that is quick."""
 
 TYPES = """
 ; One cache line for what changes, one for what does not while a run has the worker.
-%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, [2 x i64], i64 }
+%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, i64, [2 x i64] }
 ;  0 ticket: filling << 16 | chunks left   1 whether its worker sleeps   4 job   5 number of the share   6 next share of
-;  the run, in a ring   7 number of the worker   8 team   9 what `lost_core` remembers
+;  the run, in a ring   7 number of the worker   8 team   9 when its worker last had to wait for its core
+;  10 what `lost_core` remembers
 
 %Job = type { ptr, ptr, i64, i64, i64, [3 x i64], i32, i32, [7 x i64], %Share }
 ;  0 kernel   1 slots   2 extent   3 chunks   4 shares   6 chunks finished   7 whether the caller sleeps   9 its share
 
 %Place = type { %Share, %Job }  ; of one worker; a run uses the job of the first worker that it hires
 
-%Team = type { [16 x i64], i64, ptr, ptr, i64, i64, i64, [10 x i64], [0 x %Place] }
+%Team = type { [16 x i64], i64, ptr, ptr, i64, i64, i64, i64, i64, [8 x i64], [0 x %Place] }
 ;  0 free workers, a bit each   1 words of these in use   2 lock   3 condition   looks before sleeping: 4 of a worker
-;  that lost its core   5 of one that did not, after these   6 of a caller   8 places
+;  that lost its core   5 of one that did not, after these   6 of a caller   on the clock: 7 how long chunks that are
+;  taken together may last   8 how long a worker keeps its core   10 places
 
 %Crew = type { ptr, i64, i64, ptr, ptr }  ; of a run: team, threads wanted, workers hired, job, last share of the ring
 """
 
 SHARING = """
 declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.readcyclecounter()
+declare i32 @sched_yield()
+declare i64 @llvm.umax.i64(i64, i64)
 
-; Run chunks of a share until none is left. Gives how many, their job, and the chunks of its step.
-define internal { i64, ptr, i64 } @drain(ptr %share) nounwind {
+; Run chunks of a share until none is left. Gives how many, their job, and the chunks of its step. `self` is the share
+; of the worker that does it, null for a caller.
+define internal { i64, ptr, i64 } @drain(ptr %share, ptr %self, ptr %team) nounwind {
 entry:
+  %quickp = getelementptr %Team, ptr %team, i64 0, i32 7
+  %quick = load i64, ptr %quickp
+  %turnp = getelementptr %Team, ptr %team, i64 0, i32 8
+  %turn = load i64, ptr %turnp
+  %sincep = getelementptr %Share, ptr %self, i64 0, i32 9
+  %is.caller = icmp eq ptr %self, null
   %jobp = getelementptr %Share, ptr %share, i64 0, i32 4
   %numberp = getelementptr %Share, ptr %share, i64 0, i32 5
   br label %look
 look:
-  %count = phi i64 [ 0, %entry ], [ %count, %missed ], [ %more, %run ]
-  %of = phi ptr [ null, %entry ], [ %of, %missed ], [ %job, %run ]
-  %all = phi i64 [ 0, %entry ], [ %all, %missed ], [ %chunks, %run ]
+  %count = phi i64 [ 0, %entry ], [ %count, %missed ], [ %more, %run ], [ %more, %keep ], [ %more, %yield ]
+  %of = phi ptr [ null, %entry ], [ %of, %missed ], [ %job, %run ], [ %job, %keep ], [ %job, %yield ]
+  %all = phi i64 [ 0, %entry ], [ %all, %missed ], [ %chunks, %run ], [ %chunks, %keep ], [ %chunks, %yield ]
+  %most = phi i64 [ 65535, %entry ], [ %most, %missed ], [ %most.1, %run ], [ %most.1, %keep ], [ %most.1, %yield ]
   %ticket = load atomic i64, ptr %share acquire, align 8
   %left = and i64 %ticket, 65535
   %nothing = icmp eq i64 %left, 0
@@ -75,7 +90,8 @@ read:
   %shares = load atomic i64, ptr %sharesp monotonic, align 8
   %left.1 = add i64 %left, 1
   %half = lshr i64 %left.1, 1
-  %rest = sub i64 %ticket, %half
+  %taken = call i64 @llvm.smin.i64(i64 %half, i64 %most)
+  %rest = sub i64 %ticket, %taken
   %exchange = cmpxchg ptr %share, i64 %ticket, i64 %rest acq_rel monotonic, align 8
   %took = extractvalue { i64, i1 } %exchange, 1
   br i1 %took, label %run, label %missed
@@ -86,13 +102,30 @@ run:
   %end.wide = mul i64 %chunks, %after
   %end = udiv i64 %end.wide, %shares
   %from = sub i64 %end, %left
-  %to = add i64 %from, %half
+  %to = add i64 %from, %taken
   %first.wide = mul i64 %extent, %from
   %first = udiv i64 %first.wide, %chunks
   %last.wide = mul i64 %extent, %to
   %last = udiv i64 %last.wide, %chunks
+  %begun = CLOCK
   call void %kernel(ptr %slots, i64 %first, i64 %last)
-  %more = add i64 %count, %half
+  %now = CLOCK
+  %more = add i64 %count, %taken
+  %lasted = sub i64 %now, %begun
+  %slow = icmp ugt i64 %lasted, %quick
+  %fewer = lshr i64 %taken, 1
+  %some = call i64 @llvm.umax.i64(i64 %fewer, i64 1)
+  %most.1 = select i1 %slow, i64 %some, i64 65535
+  br i1 %is.caller, label %look, label %keep
+keep:
+  %since = load i64, ptr %sincep
+  %kept = sub i64 %now, %since
+  %long = icmp ugt i64 %kept, %turn
+  br i1 %long, label %yield, label %look
+yield:
+  %yielded = call i32 @sched_yield()
+  %again = CLOCK
+  store i64 %again, ptr %sincep
   br label %look
 done:
   %a = insertvalue { i64, ptr, i64 } poison, i64 %count, 0
@@ -102,9 +135,9 @@ done:
 }
 
 ; Drain a share for its job; the last to finish wakes the caller if it sleeps.
-define internal void @help(ptr %share, ptr %team) nounwind {
+define internal void @help(ptr %share, ptr %self, ptr %team) nounwind {
 entry:
-  %drained = call { i64, ptr, i64 } @drain(ptr %share)
+  %drained = call { i64, ptr, i64 } @drain(ptr %share, ptr %self, ptr %team)
   %count = extractvalue { i64, ptr, i64 } %drained, 0
   %some = icmp ne i64 %count, 0
   br i1 %some, label %report, label %done
@@ -143,7 +176,7 @@ wait:
   %filling = call i64 @await_filling(ptr %share, i64 %seen, ptr %team)
   br label %own
 own:
-  call void @help(ptr %share, ptr %team)
+  call void @help(ptr %share, ptr %share, ptr %team)
   %job = load atomic ptr, ptr %jobp monotonic, align 8
   %sharesp = getelementptr %Job, ptr %job, i64 0, i32 4
   %shares = load atomic i64, ptr %sharesp monotonic, align 8
@@ -156,7 +189,7 @@ others:
   %round = icmp eq ptr %at, %share
   br i1 %round, label %wait, label %other
 other:
-  call void @help(ptr %at, ptr %team)
+  call void @help(ptr %at, ptr %share, ptr %team)
   %at.nextp = getelementptr %Share, ptr %at, i64 0, i32 6
   %next = load atomic ptr, ptr %at.nextp monotonic, align 8
   %hops.1 = add i64 %hops, 1
@@ -168,7 +201,7 @@ other:
 define internal i64 @await_filling(ptr %share, i64 %seen, ptr %team) nounwind {
 entry:
   %sleepsp = getelementptr %Share, ptr %share, i64 0, i32 1
-  %lostp = getelementptr %Share, ptr %share, i64 0, i32 9
+  %lostp = getelementptr %Share, ptr %share, i64 0, i32 10
   %briefp = getelementptr %Team, ptr %team, i64 0, i32 4
   %brief = load i64, ptr %briefp
   br label %look
@@ -202,6 +235,9 @@ sleep:
   br i1 %moved.now, label %disarm, label %doze
 doze:
   call void @nap(ptr %sleepsp, i32 1, ptr %team)
+  %sincep = getelementptr %Share, ptr %share, i64 0, i32 9
+  %woken = CLOCK
+  store i64 %woken, ptr %sincep
   br label %sleep
 disarm:
   store atomic i32 0, ptr %sleepsp monotonic, align 8
@@ -305,7 +341,7 @@ compute:
   %at = phi ptr [ %own, %given ], [ %at.next, %compute ]
   %walked = phi i64 [ 0, %given ], [ %walked.1, %compute ]
   %mine = phi i64 [ 0, %given ], [ %mine.1, %compute ]
-  %drained = call { i64, ptr, i64 } @drain(ptr %at)
+  %drained = call { i64, ptr, i64 } @drain(ptr %at, ptr null, ptr %team)
   %count = extractvalue { i64, ptr, i64 } %drained, 0
   %mine.1 = add i64 %mine, %count
   %at.nextp = getelementptr %Share, ptr %at, i64 0, i32 6
@@ -392,12 +428,12 @@ join:
   %bit = call i64 @llvm.cttz.i64(i64 %free, i1 true)
   %base = shl i64 %w, 6
   %index = or i64 %base, %bit
-  %share = getelementptr %Team, ptr %team, i64 0, i32 8, i64 %index, i32 0
+  %share = getelementptr %Team, ptr %team, i64 0, i32 10, i64 %index, i32 0
   %hired = load i64, ptr %hiredp
   %is.first = icmp eq i64 %hired, 0
   br i1 %is.first, label %first, label %append
 first:
-  %job.new = getelementptr %Team, ptr %team, i64 0, i32 8, i64 %index, i32 1
+  %job.new = getelementptr %Team, ptr %team, i64 0, i32 10, i64 %index, i32 1
   store ptr %job.new, ptr %jobpp
   %own.new = getelementptr %Job, ptr %job.new, i64 0, i32 9
   %own.jobp = getelementptr %Share, ptr %own.new, i64 0, i32 4
@@ -471,9 +507,10 @@ define void @offer(ptr %team, ptr %share) nounwind {
   ret void
 }
 
-; How long looks take.
-define void @look(i64 %times) nounwind {
+; How long looks take, on the clock.
+define i64 @look(i64 %times) nounwind {
 entry:
+  %before = CLOCK
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %i.1, %loop ]
@@ -482,7 +519,9 @@ loop:
   %go.on = icmp slt i64 %i.1, %times
   br i1 %go.on, label %loop, label %done
 done:
-  ret void
+  %after = CLOCK
+  %time = sub i64 %after, %before
+  ret i64 %time
 }
 """
 
@@ -509,7 +548,8 @@ def team_code(supported: bool, futex: bool | None = None) -> str:
     if not supported:
         return TYPES + ALONE
     sleeping = waiting_code(has_futex() if futex is None else futex)
-    return TYPES + sleeping + SHARING.replace("CHUNKS", str(CHUNKS)).replace("PAUSE", pause())
+    sharing = SHARING.replace("CHUNKS", str(CHUNKS)).replace("PAUSE", pause()).replace("CLOCK", clock())
+    return TYPES + sleeping + sharing
 
 
 def has_threads() -> bool:

@@ -23,6 +23,12 @@ _PAUSE["AMD64"], _PAUSE["arm64"] = _PAUSE["x86_64"], _PAUSE["aarch64"]
 WARY = 32
 """How often a thread that lost its core sleeps without looking for long."""
 
+_CLOCK = {
+    "x86_64": "call i64 @llvm.readcyclecounter()",
+    "aarch64": 'call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()',
+}
+_CLOCK["AMD64"], _CLOCK["arm64"] = _CLOCK["x86_64"], _CLOCK["aarch64"]
+
 _FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98}
 
 _FUTEX = """
@@ -124,6 +130,11 @@ def waiting_code(futex: bool) -> str:
     number = str(_FUTEX_NUMBERS.get(platform.machine(), 0))
     sleeping = _FUTEX.replace("NUMBER", number) if futex else _CONDITION
     return sleeping + (_SWITCHES_OF_THE_THREAD.replace("WARY", str(WARY)) if has_futex() else _UNKNOWN)
+
+
+def clock() -> str:
+    """The instruction that reads a clock; 0 where none is known, and then nothing is ever late."""
+    return _CLOCK.get(platform.machine(), "add i64 0, 0")
 
 
 def pause() -> str:
