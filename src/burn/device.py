@@ -216,6 +216,15 @@ class Device(metaclass=_Metaclass):
     def mark(self) -> None:
         """Say that a step ends here. A device that runs later begins with it when the next operation arrives."""
 
+    # Failures of what runs later
+
+    def fall_back(self, new: Any, old: Any) -> None:
+        """If the work that makes the handle `new` fails, `new` is `old`, and the error is raised once: by the read, or
+        the operation, that began the work."""
+
+    def on_failure(self, tell: Callable[[], None]) -> None:
+        """Call `tell` if something that was asked of this device before fails and handles fall back."""
+
     # Kernels
 
     def resolve(self, op: Op) -> Kernel | None:

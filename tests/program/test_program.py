@@ -121,8 +121,9 @@ def test_a_guarded_run_gives_every_value_that_does_not_depend_on_a_fault():
     (fine,) = builder.apply(TABLE["exp"], (x,))
     program = builder.finish((worse, fine))
     inputs = [Storage(np.zeros((3, 2), np.float32)), Storage(np.array([7]))]
-    first, second = run_guarded(program, NdArray(), inputs, [])
+    (first, second), failed = run_guarded(program, NdArray(), inputs, [])
     assert isinstance(first, IndexError)
+    assert failed == bad
     np.testing.assert_array_equal(second, np.ones((3, 2), np.float32))
 
 

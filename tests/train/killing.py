@@ -154,7 +154,7 @@ def run(folder: Path, initial: Path, options: dict[str, Any], how: str, moment: 
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TERM": "xterm-256color"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")])
     if how == "q":
-        return press_q(command(folder, initial, {**options, "dashboard": True}), environment, chance)
+        return press_q(command(folder, initial, {**options, "dashboard": True, "pause": 0.1}), environment, chance)
     if moment != "time":
         most = {"epoch start": 2, "epoch end": 2, "replace": 9, "replaced": 9, "half file": 9, "board": 3}
         options = {**options, "end": [how, moment, chance.randint(1, most.get(moment, 12))]}
@@ -197,7 +197,11 @@ def press_q(line: list[str], environment: dict[str, str], chance: random.Random)
     reader = threading.Thread(target=drain, daemon=True)
     reader.start()
     end = time.monotonic() + 300
-    pause = chance.uniform(0.5, 4.0)
+    begun = Path(line[3]) / "experiment.log"
+    before = begun.stat().st_size if begun.exists() else 0
+    while child.poll() is None and (not begun.exists() or begun.stat().st_size == before):
+        time.sleep(0.05)
+    pause = chance.uniform(0.0, 3.0)
     while child.poll() is None:
         assert time.monotonic() < end, "q did not end the training"
         time.sleep(min(pause, 0.2))

@@ -86,7 +86,15 @@ def test_a_run_that_was_stopped_inside_of_epochs_leaves_what_a_whole_one_does(
     options: Any, initial: Path, tmp_path: Path
 ) -> None:
     train(tmp_path / "whole", initial, 4, Cpu(), **options)
-    for stop in (StopAt(3), StopAt(7, valid=True), StopAt(12), StopAt(14), StopAt(17), StopAt(28, valid=True)):
+    for stop in (
+        StopAt(3),
+        StopAt(7, valid=True),
+        StopAt(7, valid=True),
+        StopAt(12),
+        StopAt(14),
+        StopAt(17),
+        StopAt(28, valid=True),
+    ):
         learner = train(tmp_path / "parts", initial, 4, Cpu(), callbacks=[stop], **options)
         assert learner.interrupter().served
     train(tmp_path / "parts", initial, 4, Cpu(), **options)

@@ -58,8 +58,10 @@ class State:
         """Remember another tensor of the same shape."""
         if tensor.shape != self.shape:
             raise ShapeError(f"State: holds shape {tuple(self.shape)}, got {tuple(tensor.shape)}")
-        tensor = tensor.no_grad()
+        tensor, before = tensor.no_grad(), self._value
         self._value = tensor if tensor.dtype is self.dtype else tensor.cast(self.dtype)
+        if before is not None and before.device is self._value.device:
+            self._value.device.fall_back(self._value.handle, before.handle)  # a forward that fails leaves no trace
 
     # New cells
 

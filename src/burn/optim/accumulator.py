@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from burn.backend.autodiff.gradients import Gradients
+from burn.device import Device
 from burn.errors import ArgumentError
-from burn.optim.gradients import GradientsParams, trainable
+from burn.optim.gradients import GradientsParams, trainable, used_up
 
 
 class GradientsAccumulator:
@@ -24,17 +26,27 @@ class GradientsAccumulator:
             grads = GradientsParams.from_grads(grads, module)
         elif not isinstance(grads, GradientsParams):
             raise ArgumentError(f"accumulate: needs gradients, got {type(grads).__name__}; write loss.backward()")
+        if grads.used and grads.is_empty():
+            raise used_up("accumulate")
+        grads.used = True
+        new: dict[Device, list[str]] = {}
         for param in trainable(module):
             gradient = grads.remove(param.id)
             if gradient is not None:
                 earlier = self._sums.get(param.id)
-                if earlier is not None:
+                if earlier is None:
+                    new.setdefault(gradient.device, []).append(param.id)
+                else:
                     gradient = earlier + gradient.to_device(earlier.device)
+                    gradient.device.fall_back(gradient.handle, earlier.handle)
                 self._sums.register(param.id, gradient)
+        for device, ids in new.items():
+            device.on_failure(partial(_forget, self._sums, ids))
 
     def grads(self) -> GradientsParams:
         """The sums so far; afterwards there are none."""
         sums, self._sums = self._sums, GradientsParams()
+        sums.used = sums.is_empty()  # a step with nothing would do nothing
         return sums
 
     def __tree__(self) -> tuple[Sequence[Any], Any]:
@@ -51,3 +63,9 @@ class GradientsAccumulator:
 
     def __repr__(self) -> str:
         return f"<GradientsAccumulator of {len(self._sums)} parameters>"
+
+
+def _forget(sums: GradientsParams, ids: list[str]) -> None:
+    """The pass in which these sums began has failed."""
+    for id in ids:
+        sums.remove(id)

@@ -69,6 +69,8 @@ class GradientsParams:
             else:
                 found[param.id] = param, gradient
         refuse_stale(operation, grads, without)
+        if not found and any(param.id in grads.taken for param in without):
+            raise used_up(operation)
         made = cls()
         for id, (param, gradient) in found.items():
             grads.remove(param)
@@ -155,6 +157,14 @@ def two_parameters(operation: str, id: str) -> ArgumentError:
     return ArgumentError(
         f"{operation}: two parameters of this module have the id {id}; one of them is a copy: freeze the copy with "
         "no_grad(), or give it an id of its own with Param(tensor)"
+    )
+
+
+def used_up(operation: str) -> AutodiffError:
+    """The error for gradients that were used before: a second use would do nothing."""
+    return AutodiffError(
+        f"{operation}: these gradients were used up by an earlier step; call backward() again, or gather the gradients "
+        "of several passes in a GradientsAccumulator"
     )
 
 

@@ -9,7 +9,9 @@ id. It is a mutable tree: `burn.compile` sees its tensors and times as inputs an
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from burn.backend.autodiff.gradients import Gradients
@@ -36,6 +38,18 @@ class Member(NamedTuple):
     group: ParamGroup
     simple: SimpleOptimizer
     clipping: GradientClipping | None
+
+
+def _undo(optimizer: weakref.ref[Optimizer], times: Mapping[Any, Any]) -> None:
+    """A step has failed: states are those from before by themselves; times become so, and new states go."""
+    found = optimizer()
+    if found is not None:
+        slots = {id: slot if id not in times else Slot(times[id], slot.state) for id, slot in found.slots.items()}
+        found.slots = {id: slot for id, slot in slots.items() if times.get(id, slot) is not NEW}
+
+
+NEW: Any = object()
+"""Stands for the time of a state that there was none of."""
 
 
 class Optimizer:
@@ -114,10 +128,13 @@ class Optimizer:
 
         Frozen parameters and parameters without a gradient stay as they are, and so does their state.
         """
-        work = Step(self.members, self.slots, lr, grads)
+        before = self.slots
+        work = Step(self.members, before, lr, grads)
         updated: M = work.run(module)
         self.slots = work.slots
+        times = {param.id: before[param.id].time if param.id in before else NEW for param in work.updated}
         for device in work.inners.values():
+            device.on_failure(partial(_undo, weakref.ref(self), times))
             device.mark()
         return updated
 

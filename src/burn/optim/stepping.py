@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.autodiff.gradients import Gradients
-from burn.errors import ArgumentError, AutodiffError, raise_faults
+from burn.errors import ArgumentError, raise_faults
 from burn.module.groups import ParamGroup
 from burn.module.param import Param
 from burn.module.state import State
 from burn.module.walk import leaves, rebuild
-from burn.optim.gradients import GradientsParams, refuse_stale, two_parameters
+from burn.optim.gradients import GradientsParams, refuse_stale, two_parameters, used_up
 from burn.optim.simple import SimpleOptimizer, Slot, moved, next_time
 from burn.scalar import Scalar
 from burn.tensor import Tensor, TensorData
@@ -146,9 +146,15 @@ class Step:
         if lane.timed:
             time = self.next_time(time)
         coefficients = self.coefficients(lane, lr, time)
+        old, old_state = value, state
         value, state = simple.update(coefficients, value, gradient, state)
+        inner.fall_back(value.handle, old.handle)
         if time is not None or state is not None:
             self.slots[param.id] = Slot(time, state)
+            if old_state is not None and state is not None:
+                for new_part, old_part in zip(state, old_state, strict=True):
+                    if new_part is not None and old_part is not None:
+                        inner.fall_back(new_part.handle, old_part.handle)
         self.updated.append(param)
         if inner is not device:
             value = Tensor(device.lift(value), device, dtype, shape)
@@ -206,6 +212,10 @@ class Step:
 
     # Faults
 
+    def was_taken(self) -> bool:
+        """Whether gradients of these parameters were here before."""
+        return self.by_node is not None and any(param.id in self.by_node.taken for param in self.without)
+
     def check(self, module: Any) -> None:
         """Raise what was found wrong."""
         if self.faults:
@@ -217,8 +227,9 @@ class Step:
             refuse_stale("step", self.by_node, self.without)
         if self.updated:
             return
-        if self.by_id is not None and self.by_id.used and not self.given:
-            raise AutodiffError("step: these gradients were used up by an earlier step; call backward() again")
+        used = self.by_id.used and not self.given if self.by_id is not None else self.was_taken()
+        if used:
+            raise used_up("step")
         if self.given and self.without:
             raise ArgumentError(
                 f"step: none of the {self.given} gradients belongs to a parameter of this "

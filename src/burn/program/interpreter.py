@@ -59,8 +59,13 @@ def run_node(
     return dict(zip(node.results, result if node.op.outputs > 1 else (result,), strict=True))
 
 
-def run_guarded(program: Program, device: Device, inputs: Sequence[Any], scalars: Sequence[float]) -> list[Any]:
-    """Run node by node past faults: an output is a value, or the error of the node that it depends on."""
+def run_guarded(
+    program: Program, device: Device, inputs: Sequence[Any], scalars: Sequence[float]
+) -> tuple[list[Any], int | None]:
+    """Run node by node past faults: an output is a value, or the error of the node that it depends on.
+
+    Also gives the number of the first value that could not be made.
+    """
     values: dict[int, Any] = {number: storage.value for number, storage in enumerate(inputs)}
     faults: dict[int, BaseException] = {}
     for node in program.nodes:
@@ -72,4 +77,4 @@ def run_guarded(program: Program, device: Device, inputs: Sequence[Any], scalars
                 fault = error
         if fault is not None:
             faults.update(dict.fromkeys(node.results, fault))
-    return [faults.get(number, values.get(number)) for number in program.outputs]
+    return [faults.get(number, values.get(number)) for number in program.outputs], next(iter(faults), None)

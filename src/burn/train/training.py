@@ -64,6 +64,8 @@ class Training:
         self.iteration = 0
         self.trained = False
         self.generators: dict[str, Any] = {}
+        self.inside: dict[str, Any] | None = None
+        """What an earlier run knew of this epoch, whose batches it has all trained on."""
         self.left_over = self.position.epoch if self.position.iteration else 0
         self.stopped = False
         self.pending: list[Any] = []
@@ -274,6 +276,7 @@ class Training:
             self._call("on_epoch_start")
             if settings.profile_epoch == epoch:
                 self.profile = EpochProfile(epoch)
+            self.inside = position.state.get("inside") if position.trained else None
             if position.trained:
                 self.trained, done = True, position.iteration
                 self._restore_generators()
@@ -477,7 +480,7 @@ class Training:
         generators = generator_states(self.learner.devices)
         if iteration:
             assert self.processor is not None
-            inside = {"trained": self.trained, **self.processor.state(Split.Train, self.notice)}
+            inside = self.inside or {"trained": self.trained, **self.processor.state(Split.Train, self.notice)}
             begun = "valid" if self.trained else "train"
             number = feeds[begun]
             feeds[begun] = None if number is None else number - 1  # what was cut off is gone through again

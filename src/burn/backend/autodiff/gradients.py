@@ -24,6 +24,8 @@ class Gradients(Generic[I]):
 
     def __init__(self, by_node: dict[Node, Tensor[I]]) -> None:
         self._by_node = by_node
+        self.taken: set[Any] = set()
+        """The ids of the parameters whose gradients were taken out."""
 
     def get(self, tensor: Tensor[Any]) -> Tensor[I] | None:
         """The gradient of `tensor`, or None if none reached it."""
@@ -31,7 +33,10 @@ class Gradients(Generic[I]):
 
     def remove(self, tensor: Tensor[Any]) -> Tensor[I] | None:
         """Take the gradient of `tensor` out."""
-        return self._by_node.pop(_node(tensor), None)  # type: ignore[arg-type]
+        found = self._by_node.pop(_node(tensor), None)  # type: ignore[arg-type]
+        if found is not None:
+            self.taken.add(getattr(tensor, "id", None))
+        return found
 
     def replace(self, tensor: Tensor[Any], gradient: Tensor[I]) -> None:
         """Put another gradient in the place of the one of `tensor`."""

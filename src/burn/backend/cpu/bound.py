@@ -146,11 +146,17 @@ class Bound:
         return found
 
     def _segments(self, skipped: frozenset[int], constant: frozenset[int]) -> list[StepArray | HostCall]:
-        """Native steps between two NumPy calls go together. `constant` products read a packed operand."""
+        """Native steps between two NumPy calls, or the last check and the first write over an input, go together.
+
+        `constant` products read a packed operand.
+        """
         segments: list[StepArray | HostCall] = []
         binding = ctypes.addressof(self.binding)
         steps = self._steps(binding)
         for position, (work, record) in enumerate(zip(self.works, self.records, strict=True)):
+            if position == self.plan.commit and len(steps):  # what was checked is looked at before anything is lost
+                segments.append(steps)
+                steps = self._steps(binding)
             if isinstance(work, HostCall):
                 if len(steps):
                     segments.append(steps)

@@ -197,8 +197,8 @@ class Instance(Bound):
             return self._run_with_host(inputs, scalars, made)
         for segment in self.segments:
             segment.run()  # type: ignore[union-attr]
-        if self.checks:
-            self._check()
+            if self.checks:
+                self._check()
         return [made[pick] for pick in self.picks]
 
     def _check(self) -> None:

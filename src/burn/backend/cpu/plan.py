@@ -35,6 +35,7 @@ from burn.backend.cpu.lower.repeats import Repeats
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import Scheduler, Unit
 from burn.backend.cpu.lower.widening import widen_halves
+from burn.backend.cpu.lower.writer import Routine
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.program.passes import drop_identities, remove_dead, run_passes, share_equal
@@ -101,6 +102,7 @@ class Plan:
         self.copied = self._copy_out()
         self.last_read = self._last_reads()
         self.reused = self._reuse(free)
+        self.commit = self._first_overwriting() if self._last_check() >= 0 else None
         self.allocations = self._allocations()
         made, outputs = {number for number, *_ in self.allocations}, program.outputs
         self.distinct = (
@@ -170,12 +172,13 @@ class Plan:
         program = self.program
         wanted = set(program.outputs)
         taken: dict[int, int] = {}
+        checked = self._last_check()
         available = [n for n in range(program.inputs) if n < len(free) and free[n] and n not in wanted]
         for position, work in enumerate(self.works):
             if isinstance(work, HostCall):
                 continue
             for number in sorted(self._writes(work)):
-                if number not in wanted:
+                if number not in wanted or position <= checked:
                     continue
                 for candidate in available:
                     same = program.values[candidate] == program.values[number]
@@ -184,6 +187,30 @@ class Plan:
                         available.remove(candidate)
                         break
         return taken
+
+    def _last_check(self) -> int:
+        """The last work that may find the data wrong; -1 if none may. Nothing is overwritten before it: a run that
+        fails leaves its inputs whole."""
+
+        seen: set[Any] = set()
+        last = -1
+        for position, work in enumerate(self.works):
+            if isinstance(work, HostCall):
+                last = position
+                continue
+            for each in work.loops():
+                if isinstance(each, Routine) and each.check is not None:
+                    reads = [a.value for a in each.arguments if a.kind == "buffer" and not a.written]
+                    key = (each.check.size, *(n for n in reads if self.program.values[n].dtype.is_int))
+                    if key not in seen:  # a backward looks at the indices of its forward once more
+                        seen.add(key)
+                        last = position
+        return last
+
+    def _first_overwriting(self) -> int | None:
+        """The first work that writes over an input."""
+        found = (p for p, work in enumerate(self.works) if not self._writes(work).isdisjoint(self.reused))
+        return next(found, None)
 
     def _in_step(self, work: Work, candidate: int) -> bool:
         """Whether overwriting `candidate` element by element is safe: each element is read where it is written."""

@@ -294,6 +294,20 @@ class Fusion(Decorator[I]):
             raise MissingOperation(f"memory: {self!r} does not count its memory; use a device such as Cpu()")
         return told()
 
+    # Failures
+
+    def fall_back(self, new: Any, old: Any) -> None:
+        stream = new.stream if new.__class__ is Lazy and old.__class__ is Lazy else None
+        if stream is not None and new is not old:
+            with stream.lock:
+                if new.stream is stream:
+                    stream.fall_back(new, old)
+
+    def on_failure(self, tell: Callable[[], None]) -> None:
+        stream = self.stream
+        if stream.on_flush is None:  # a captured call that fails has changed nothing
+            stream.failures.append((len(stream.results), tell))
+
     # Handles
 
     def is_handle(self, value: Any) -> bool:

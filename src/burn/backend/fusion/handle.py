@@ -51,5 +51,5 @@ class Lazy:
                 self.stream.flush()
             storage = self.storage
             if storage is None:
-                raise self.error
+                raise self.error.with_traceback(None)  # one error for all reads: it must not grow with them
         return storage

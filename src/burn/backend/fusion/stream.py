@@ -134,6 +134,8 @@ class Stream:
         self.input_descriptions: list[tuple[Shape, DType]] = []
         self.input_numbers: dict[int, int] = {}
         self.scalars: list[Any] = []
+        self.fallbacks: dict[int, int] = {}  # results that are an earlier value if their plan fails
+        self.failures: list[tuple[int, Callable[[], None]]] = []  # told if an entry before this number fails
 
     # Recording
 
@@ -152,6 +154,13 @@ class Stream:
             self.input_owners.append(weakref.ref(handle))
             self.input_descriptions.append((handle.shape, handle.dtype))
         return number
+
+    def fall_back(self, new: Lazy, old: Lazy) -> None:
+        """If the plan that makes `new` fails, `new` is `old`. Values that no entry reads are not kept for that."""
+        if old.stream is self:
+            self.fallbacks[new.number] = old.number
+        elif old.storage is not None and id(old.storage) in self.input_numbers:
+            self.fallbacks[new.number] = self.input_numbers[id(old.storage)]
 
     def operand(self, value: Any) -> Any:
         """An operand as an entry holds it."""
@@ -226,50 +235,89 @@ class Stream:
                 self.on_flush()
             found = [*map(call, self.results)]
             wanted = tuple(compress(range(len(found)), [each is not None for each in found]))
-            if wanted:
-                self._run(wanted, [found[number] for number in wanted])
-            self._reset()
+            error, first, failures = None, -1, self.failures
+            try:
+                if wanted:
+                    error, first = self._run(wanted, [found[number] for number in wanted])
+            finally:
+                self._reset()
+            if error is None:
+                return
+            for number, tell in reversed(failures):
+                if number > first:
+                    tell()
+            raise error  # once, here: what fell back raises nothing when it is read
 
-    def _run(self, wanted: tuple[int, ...], handles: list[Any]) -> None:
+    def _run(self, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
+        """Run. Of a plan that failed where values fell back it gives the error, and the first result that failed."""
         owners = map(call, self.input_owners)
         free = tuple([owner is None and not each.shared for each, owner in zip(self.inputs, owners, strict=True)])
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
         plan = None
-        failed = False
+        error: BaseException | None = None
         try:
             plan = plans.get(key)
             if plan is None:
                 plan = self.device.prepare(self.program(wanted), free)
                 plans.put(key, plan)
             outputs = plan(self.inputs, self.numbers())
-        except Exception as error:
-            failed = True
-            outputs = self._rescued(wanted, error, bool(getattr(plan, "reused", False)))
-        if getattr(plan, "distinct", False) and not failed:
+        except Exception as found:
+            error = found
+            earlier = tuple({each for each in self.fallbacks.values() if each >= 0}.difference(wanted))
+            outputs, first = self._rescued((*wanted, *earlier), error)
+        if getattr(plan, "distinct", False) and error is None:
             storages: list[Any] = [*map(Storage, outputs)]
         else:
             storages = as_storages(outputs, self.inputs)
+        if error is not None:
+            made = dict(zip((*wanted, *earlier), storages, strict=True))
+            lost = self._recover(made, wanted, handles, first, isinstance(error, BurnError))
+            return error if lost else None, first
         for handle, storage in zip(handles, storages, strict=True):
+            handle.storage = storage
+            handle.stream = None
+        return None, -1
+
+    def _recover(
+        self, made: dict[int, Any], wanted: tuple[int, ...], handles: list[Any], first: int, whole: bool
+    ) -> bool:
+        """After a plan failed: what it made, what was before where somebody said so, the error for the rest.
+
+        As if it had run entry by entry and had ended with the `first` result that failed: updates after it are not
+        done, also those that do not depend on it. Inputs that may not be `whole` are no values from before. Gives
+        whether anything fell back.
+        """
+        lost, fallbacks = False, self.fallbacks if whole else {}
+        for number, handle in zip(wanted, handles, strict=True):
+            before, storage = number, made[number]
+            while before in fallbacks and (before > first or isinstance(storage, BaseException)):
+                before = fallbacks[before]
+                storage = made[before] if before >= 0 else self.inputs[-1 - before]
             if isinstance(storage, BaseException):
                 handle.error = storage
             else:
                 handle.storage = storage
+                if before != number:
+                    storage.shared = lost = True
             handle.stream = None
+        return lost
 
     def numbers(self) -> list[Any]:
         """The run-time numbers of this run."""
         return [each if each.__class__ is float else each.value for each in self.scalars]
 
-    def _rescued(self, wanted: tuple[int, ...], error: Exception, overwritten: bool) -> list[Any]:
-        """After a plan failed: every output that does not depend on the fault, and the error for the others.
+    def _rescued(self, wanted: tuple[int, ...], error: BaseException) -> tuple[list[Any], int]:
+        """After a plan failed: every output that does not depend on the fault, the error for the others, and the first
+        result that failed (-1 if nobody knows).
 
-        A plan that writes over its inputs cannot be run again, so then every output gets the error. It does also where
-        the device cannot run plans at all.
+        A plan writes over its inputs only after all that may be wrong with the data was checked, so an error of ours
+        leaves them whole. With another one, or where the device cannot run plans at all, every output gets the error.
         """
-        if overwritten or not isinstance(error, BurnError) or isinstance(error, DeviceError):
-            return [error] * len(wanted)
-        return run_guarded(self.program(wanted), self.device.below, self.inputs, self.numbers())
+        if not isinstance(error, BurnError) or isinstance(error, DeviceError):
+            return [error] * len(wanted), -1
+        outputs, first = run_guarded(self.program(wanted), self.device.below, self.inputs, self.numbers())
+        return outputs, -1 if first is None else first - len(self.inputs)
 
     def program(self, wanted: tuple[int, ...]) -> Program:
         """What was recorded as a program whose outputs are the wanted results."""
