@@ -270,6 +270,8 @@ def test_sets_are_part_of_a_device_and_travel_with_it(monkeypatch: pytest.Monkey
     assert pickle.loads(pickle.dumps(older)) is older
     monkeypatch.setenv("BURN_FEATURES", "avx2")
     assert Cpu() is older
+    assert repr(older) == "Cpu()"
+    assert repr(Cpu(features="native")) == "Cpu(features='native')"
 
 
 def test_kernels_for_elsewhere_are_lowered_and_compiled_and_not_run() -> None:

@@ -10,7 +10,7 @@ Settings belong to the device, so a plan made under one setting never runs for a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from burn.backend.cpu.features import NATIVE, SETS, Features, named, runnable
@@ -61,19 +61,10 @@ class Settings:
             )
 
     def arguments(self) -> list[str]:
-        """What differs from the usual, as one would write it."""
-        given = []
-        if self.accuracy != FAST:
-            given.append(f"accuracy={self.accuracy!r}")
-        if self.mapped_weights != MOST_MAPPED:
-            given.append(f"mapped_weights={self.mapped_weights}")
-        if self.kept_memory is not None:
-            given.append(f"kept_memory={self.kept_memory}")
-        if self.sanitize:
-            given.append("sanitize=True")
-        if self.features != NATIVE:
-            given.append(f"features={self.features!r}")
-        return given
+        """What differs from a device that is told nothing, as one would write it."""
+        usual = settings()
+        names = (each.name for each in fields(self) if getattr(self, each.name) != getattr(usual, each.name))
+        return [f"{name}={getattr(self, name)!r}" for name in names]
 
 
 def settings(
