@@ -323,7 +323,7 @@ class Compiled(Generic[F]):
             self._say(reason, stacklevel=6)
 
     def _name(self) -> str:
-        return getattr(self.function, "__qualname__", repr(self.function))
+        return getattr(self, "__qualname__", repr(self.function))
 
     def _give_up(self, key: Any, reason: str) -> None:
         for store in (self.plain, self._read):
@@ -384,4 +384,4 @@ class Compiled(Generic[F]):
         return "\n\n".join(parts) or "not called yet"
 
     def __repr__(self) -> str:
-        return f"<compiled {getattr(self.function, '__qualname__', self.function)!s}: {len(self.ready)} captures>"
+        return f"<compiled {self._name()}: {sum(map(len, self.ready.values()))} captures>"

@@ -38,8 +38,12 @@ class Surroundings:
             self.fixed.append(self.owner)
         free = code.co_freevars if code is not None else ()
         self.names = [*free, *self.global_names]
-        self.ignored = {i for i, name in enumerate(self.names) if ignore is not None and ignore.matches(name, None)}
+        self.ignored: set[int] = set()
         """Positions of names that the user asked to leave out."""
+        if ignore:
+            self.ignored = {
+                i for i, (name, at) in enumerate(zip(self.names, self.values())) if ignore.matches(name, at)
+            }
         self._parameters = list(code.co_varnames[: code.co_argcount]) if code is not None else []
         if self.owner is not None:
             del self._parameters[:1]

@@ -339,9 +339,10 @@ def _key(place: Any) -> Any:
     return (place[0], id(place[1])) if place.__class__ is tuple and place[0] == "cell" else place
 
 
-def _numpy_random() -> str:
+def _numpy_random() -> tuple[Any, ...]:
     """How far NumPy's own stream of random numbers is."""
-    return repr(np.random.get_state(legacy=False))  # noqa: NPY002
+    state: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+    return state["state"]["key"].tobytes(), state["state"]["pos"], state["has_gauss"], state["gauss"]
 
 
 def _is_called(function: Any, frame: FrameType) -> bool:

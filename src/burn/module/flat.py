@@ -8,6 +8,7 @@ lists and dicts inside the module are compared with what they held.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from burn.tree import Structure, Walk
@@ -16,7 +17,7 @@ from burn.tree import Structure, Walk
 class Flat:
     """Leaves and structure of one module, and what they were taken from."""
 
-    __slots__ = ("changes_then", "containers", "leaves", "structure")
+    __slots__ = ("changes_then", "containers", "leaves", "own", "own_changes", "own_containers", "structure")
 
     changes: ClassVar[int] = 0
     """How often an attribute of any module was assigned or deleted."""
@@ -26,11 +27,26 @@ class Flat:
         self.containers: list[tuple[Any, tuple[Any, ...]]] = []
         self.leaves: list[Any] = []
         self.structure: Structure | None = None
+        self.own: tuple[Sequence[Any], tuple[Any, ...]] | None = None
+        """The module's own fields: what holds tensors, and a token of everything."""
+        self.own_changes = -1
+        self.own_containers: list[tuple[Any, tuple[Any, ...]]] = []
+
+    def tree(self) -> tuple[Sequence[Any], tuple[Any, ...]] | None:
+        """The fields as they were taken apart before, if they are still the same."""
+        return self.own if self.own_changes == Flat.changes and _same(self.own_containers) else None
+
+    def keep_tree(self, fields: dict[str, Any], own: tuple[Sequence[Any], tuple[Any, ...]]) -> None:
+        """Remember how the fields of a module are taken apart."""
+        self.own, self.own_changes, self.own_containers = own, Flat.changes, []
+        for value in fields.values():
+            if isinstance(value, list | tuple | dict):
+                _note(value, self.own_containers, False)
 
     def of(self, module: Any) -> tuple[list[Any], Structure] | None:
         """Leaves and structure of the module at this moment; None where it holds states, which have an identity."""
         structure = self.structure
-        if structure is None or self.changes_then != Flat.changes or not self._same_containers():
+        if structure is None or self.changes_then != Flat.changes or not _same(self.containers):
             structure = self._take(module)
         return None if structure.mutables else (self.leaves, structure)
 
@@ -54,12 +70,14 @@ class Flat:
             _note_containers(module.__dict__, self.containers)
         self.changes_then = Flat.changes
 
-    def _same_containers(self) -> bool:
-        for container, held in self.containers:
-            now = container.values() if isinstance(container, dict) else container
-            if len(container) != len(held) or not all(map(operator.is_, now, held)):
-                return False
-        return True
+
+def _same(containers: list[tuple[Any, tuple[Any, ...]]]) -> bool:
+    """Whether lists and dicts hold what they held, and dicts under the same keys."""
+    for container, held in containers:
+        now = (*container, *container.values()) if isinstance(container, dict) else container
+        if len(now) != len(held) or not all(map(operator.is_, now, held)):
+            return False
+    return True
 
 
 _WITH_CONTAINERS: dict[int, tuple[Structure, bool]] = {}
@@ -81,15 +99,16 @@ def _note_containers(fields: dict[str, Any], noted: list[tuple[Any, tuple[Any, .
         _note(value, noted)
 
 
-def _note(value: Any, noted: list[tuple[Any, tuple[Any, ...]]]) -> None:
+def _note(value: Any, noted: list[tuple[Any, tuple[Any, ...]]], deep: bool = True) -> None:
     if getattr(value.__class__, "__is_module__", False):
-        _note_containers(value.__dict__, noted)
+        if deep:
+            _note_containers(value.__dict__, noted)
     elif isinstance(value, list | tuple):
         if isinstance(value, list):
             noted.append((value, tuple(value)))
         for each in value:
-            _note(each, noted)
+            _note(each, noted, deep)
     elif isinstance(value, dict):
-        noted.append((value, tuple(value.values())))
+        noted.append((value, (*value, *value.values())))
         for each in value.values():
-            _note(each, noted)
+            _note(each, noted, deep)

@@ -321,20 +321,25 @@ class Module:
 
     def __flat__(self) -> tuple[list[Any], Any] | None:
         """Leaves and structure, kept for as long as no module was changed."""
+        return self._kept().of(self)
+
+    def _kept(self) -> Flat:
         try:
             flat: Flat = self._flat
         except AttributeError:
             flat = Flat()
             object.__setattr__(self, "_flat", flat)
-        return flat.of(self)
+        return flat
 
     def __keep_flat__(self, leaves: list[Any], structure: Any) -> None:
-        flat = Flat()
-        flat.keep(self, leaves, structure)
-        object.__setattr__(self, "_flat", flat)
+        self._kept().keep(self, leaves, structure)
 
     def __tree__(self) -> tuple[Sequence[Any], Any]:
         """Tensors and what holds them are children; every other field, a float too, belongs to the structure."""
+        flat = self._kept()
+        found = flat.tree()
+        if found is not None:
+            return found
         children: list[Any] = []
         token: list[Any] = []
         for name, value in self.__dict__.items():
@@ -343,7 +348,9 @@ class Module:
                 token.append(name)
             else:
                 token.append(Static(name, value))
-        return children, tuple(token)
+        found = children, tuple(token)
+        flat.keep_tree(self.__dict__, found)
+        return found
 
     @classmethod
     def __untree__(cls, token: Any, children: Sequence[Any]) -> Self:
