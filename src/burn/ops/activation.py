@@ -279,22 +279,23 @@ def gelu(x: Tensor[B]) -> Tensor[B]:
     return cast_to(values * ((values * SQRT_HALF).erf() + 1.0) * 0.5, x.dtype)
 
 
-def _gelu_curve(x: Any) -> Any:
-    return ((x + x * x * x * GELU_CUBIC) * GELU_SCALE).tanh()
+def _gelu_share(x: Any) -> Any:
+    """How much of an element stays. `(1 + tanh(y)) / 2`, written so that small shares keep their digits."""
+    return ((x + x * x * x * GELU_CUBIC) * (2.0 * GELU_SCALE)).sigmoid()
 
 
 def _gelu_approximate_gradient(g: Any, x: Any) -> Any:
     values = wide(x)
-    curve = _gelu_curve(values)
-    slope = (1.0 - curve * curve) * (values * values * (3.0 * GELU_CUBIC) + 1.0) * GELU_SCALE
-    return g * cast_to((curve + 1.0 + values * slope) * 0.5, x.dtype)
+    share = _gelu_share(values)
+    slope = share * (1.0 - share) * (values * values * (3.0 * GELU_CUBIC) + 1.0) * (2.0 * GELU_SCALE)
+    return g * cast_to(share + values * slope, x.dtype)
 
 
 @function(_gelu_approximate_gradient)
 def gelu_approximate(x: Tensor[B]) -> Tensor[B]:
     """Approximate `gelu` with a hyperbolic tangent."""
     values = wide(x)
-    return cast_to(values * (_gelu_curve(values) + 1.0) * 0.5, x.dtype)
+    return cast_to(values * _gelu_share(values), x.dtype)
 
 
 # Shrinkage
