@@ -156,15 +156,15 @@ def run(folder: Path, initial: Path, options: dict[str, Any], how: str, moment: 
     if how == "q":
         return press_q(command(folder, initial, {**options, "dashboard": True, "pause": 0.1}), environment, chance)
     if moment != "time":
-        most = {"epoch start": 2, "epoch end": 2, "replace": 9, "replaced": 9, "half file": 9, "board": 3}
-        options = {**options, "end": [how, moment, chance.randint(1, most.get(moment, 12))]}
+        most = {"train": 9, "epoch start": 1, "epoch end": 1, "replace": 5, "replaced": 5, "half file": 5, "board": 2}
+        options = {**options, "end": [how, moment, chance.randint(1, most.get(moment, 6))]}
     child = subprocess.Popen(
         command(folder, initial, options), cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert child.stdout is not None
     child.stdout.readline()
     if moment == "time":
-        time.sleep(chance.uniform(0.05, 1.2))
+        time.sleep(chance.uniform(0.05, 0.8))
         child.send_signal(SIGNALS[how])
     _, errors = child.communicate(timeout=300)
     if child.returncode not in (0, -signal.SIGKILL, -signal.SIGINT, 130) and b"KeyboardInterrupt" not in errors:
@@ -295,7 +295,7 @@ def main() -> int:
     network(NdArray()).save_file(root / "initial", DefaultRecorder())
     rounds = 0
     while sum(total.values()) < given.kills:
-        options = {"epochs": 5, "device": given.device, **VARIANTS[rounds % len(VARIANTS)]}
+        options = {"epochs": 8, "device": given.device, **VARIANTS[rounds % len(VARIANTS)]}
         whole, parts = root / f"whole-{rounds}", root / f"parts-{rounds}"
         subprocess.run(command(whole, root / "initial", options), cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         kills = min(given.kills - sum(total.values()), 10)

@@ -28,6 +28,7 @@ from burn.train import (
     Direction,
     EvaluatorBuilder,
     InMemoryMetricLogger,
+    JsonLinesLogger,
     KeepLastNCheckpoints,
     LearnerBuilder,
     LossMetric,
@@ -37,6 +38,7 @@ from burn.train import (
     SingleDevice,
     Split,
     StoppingCondition,
+    TensorBoardLogger,
     TrainOutput,
     find_lr,
 )
@@ -502,3 +504,79 @@ def test_a_strategy_of_ones_own_takes_the_steps(tmp_path: Path) -> None:
     usual = builder(tmp_path).num_epochs(2).build(model, SgdConfig().init(), 0.1)
     for path, array in values(usual.fit(*loaders(batch=100))).items():
         np.testing.assert_allclose(values(twice)[path], array, rtol=1e-5)
+
+
+def odd(**options: Any) -> Any:
+    """A learner with an option that cannot be."""
+    made = LearnerBuilder(options.pop("folder")).metrics([LossMetric()]).renderer(NoRenderer())
+    for name, value in options.items():
+        getattr(made, name)(*(value if isinstance(value, tuple) else (value,)))
+    return made.build(plain(NdArray()), SgdConfig().init(), 0.1)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("metric_loggers", ("a", "b"), "metric_loggers: needs two MetricLoggers"),
+        ("with_application_logger", "log.txt", "needs an object with install and uninstall"),
+        ("deterministic", 1.5, "the seed is an int, got 1.5"),
+        ("num_epochs", 0, "num_epochs is an int of 1 or more, got 0"),
+        ("grads_accumulation", 0, "grads_accumulation is an int of 1 or more"),
+        ("fast_dev_run", 0, "fast_dev_run is an int of 1 or more"),
+        ("profile_epoch", 0, "profile_epoch is an int of 1 or more"),
+        ("ema", 1.0, "the decay lies between 0 and 1"),
+        ("grad_clipping", 0.0, "the norm is above 0"),
+        ("callbacks", ["x"], "callbacks: 'x' is no Callback"),
+        ("loggers", ["x"], "loggers: 'x' is no RunLogger"),
+    ],
+)
+def test_odd_options_are_refused_before_the_training(option: str, value: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        odd(folder=tmp_path, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TensorBoardLogger("x", every=0), "TensorBoardLogger: every is an int of 1 or more"),
+        (lambda: MetricEarlyStoppingStrategy("Loss", "mean", "low", "valid", 3), "4 faults"),  # type: ignore[arg-type]
+        (lambda: MetricCheckpointingStrategy("Loss", Aggregate.Mean, "low", Split.Valid), "direction is one of"),  # type: ignore[arg-type]
+        (lambda: builder(Path("x")).build(None, None, float("nan")), "the learning rate is a finite number"),
+    ],
+)
+def test_odd_parts_are_refused_where_they_are_made(
+    make: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_one_thing_stands_for_a_list_of_it(tmp_path: Path) -> None:
+    made = LearnerBuilder(tmp_path).metrics(LossMetric()).renderer(NoRenderer()).callbacks(Callback())  # type: ignore[arg-type]
+    made.devices(NdArray()).loggers(JsonLinesLogger(tmp_path / "run.jsonl"))  # type: ignore[arg-type]
+    made.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())
+    assert (tmp_path / "run.jsonl").exists()
+
+
+def test_what_a_callback_raises_in_the_checkpoint_thread_ends_the_training(tmp_path: Path) -> None:
+    class Breaks(Callback):
+        def on_checkpoint(self, context: Any, epoch: int, folder: Path) -> None:
+            raise KeyError("mine")
+
+    learner = builder(tmp_path).callbacks([Breaks()]).with_file_checkpointer(DefaultRecorder()).num_epochs(3)
+    with pytest.raises(KeyError, match="mine"):
+        learner.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())
+
+
+@pytest.mark.parametrize("kind", [np.float32, lambda x: Tensor.from_floats([x], NdArray())], ids=["numpy", "tensor"])
+def test_values_of_metrics_may_be_numbers_of_other_kinds(kind: Any, tmp_path: Path) -> None:
+    class Odd(LossMetric):
+        def value(self) -> Any:
+            return kind(1.5)
+
+    made = LearnerBuilder(tmp_path).metrics([Odd()]).renderer(NoRenderer()).with_file_checkpointer(DefaultRecorder())
+    made.loggers([JsonLinesLogger(tmp_path / "run.jsonl")])
+    made.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())
+    assert '"value": 1.5' in (tmp_path / "run.jsonl").read_text()
+    assert (tmp_path / "checkpoint/state-1.json").exists()

@@ -11,6 +11,7 @@ constant one.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from burn.config import Config
@@ -132,6 +133,8 @@ def as_scheduler(value: Any) -> LrScheduler:
     if isinstance(value, LrSchedulerConfig):
         return value.init()
     if isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ArgumentError(f"lr_scheduler: the learning rate is a finite number, got {value}")
         return ConstantLr(value)
     if hasattr(value, "step"):
         return value  # type: ignore[no-any-return]

@@ -67,7 +67,7 @@ class LearnerBuilder:
 
     def metrics(self, metrics: Sequence[Metric[Any]]) -> Self:
         """Follow numeric metrics over both, each split with a copy of its own."""
-        for metric in metrics:
+        for metric in _several(metrics, Metric):
             self.metric_train_numeric(metric).metric_valid_numeric(copy.deepcopy(metric))
         return self
 
@@ -85,7 +85,7 @@ class LearnerBuilder:
 
     def loggers(self, loggers: Sequence[RunLogger]) -> Self:
         """More loggers for the numbers of both splits: TensorBoard, a table, a service."""
-        self._settings.run_loggers += loggers
+        self._settings.run_loggers += _several(loggers, RunLogger)
         return self
 
     def renderer(self, renderer: MetricsRenderer) -> Self:
@@ -116,7 +116,7 @@ class LearnerBuilder:
         Gradients are averaged by the number of items, as one device does with the batch of all of them;
         `reduction="sum"` adds them, for losses that are sums.
         """
-        self._settings.devices, self._settings.reduction = list(devices), reduction
+        self._settings.devices, self._settings.reduction = _several(devices, Device), reduction
         return self
 
     def grads_accumulation(self, accumulation: int) -> Self:
@@ -197,7 +197,7 @@ class LearnerBuilder:
 
     def callbacks(self, callbacks: Sequence[Callback]) -> Self:
         """Code of yours at the turning points of the training."""
-        self._settings.callbacks += callbacks
+        self._settings.callbacks += _several(callbacks, Callback)
         return self
 
     def profile_epoch(self, epoch: int = 2) -> Self:
@@ -221,3 +221,8 @@ class LearnerBuilder:
         faults += self._settings.faults(model, optim, scheduler)
         raise_faults("learner", faults)
         return Learner(copy.copy(self._settings), model, optim, scheduler)
+
+
+def _several(given: Any, kind: type) -> list[Any]:
+    """What was given as a list; one thing of the kind is a list of it."""
+    return [given] if isinstance(given, kind) else list(given)

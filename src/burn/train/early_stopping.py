@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from burn.errors import ArgumentError
+from burn.errors import ArgumentError, raise_faults
 from burn.record.attributes import attributes, load_attributes
-from burn.train.store import Aggregate, Direction, EventStore, Split
+from burn.train.store import Aggregate, Direction, EventStore, Split, kind_faults
 
 
 class StoppingCondition:
@@ -71,6 +71,12 @@ class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
         self.metric: str = metric if isinstance(metric, str) else metric.name()
         self.aggregate, self.direction, self.split = aggregate, direction, split
         self.condition, self.warmup_epochs = condition, warmup_epochs
+        faults, when, warmup = kind_faults(self), _anything(condition), _anything(warmup_epochs)
+        if not isinstance(when, NoImprovementSince):
+            faults.append(f"the condition is StoppingCondition.NoImprovementSince(3) or the like, got {when!r}")
+        if not isinstance(warmup, int) or isinstance(warmup, bool) or warmup < 0:
+            faults.append(f"warmup_epochs is an int of 0 or more, got {warmup!r}")
+        raise_faults("MetricEarlyStoppingStrategy", faults)
 
     def with_warmup_epochs(self, epochs: int) -> MetricEarlyStoppingStrategy:
         """The same, which never stops in the first `epochs`."""
@@ -99,3 +105,8 @@ class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
 
     def __repr__(self) -> str:
         return f"MetricEarlyStoppingStrategy({self.metric!r}, {self.direction}, {self.split}, {self.condition!r})"
+
+
+def _anything(given: Any) -> Any:
+    """What was given may be anything, whatever the annotation says."""
+    return given

@@ -226,8 +226,9 @@ class EventProcessor:
             for metric, numeric in registered.metrics:
                 try:
                     entry = metric.update(adapt(item, metric), metadata)
-                    value = metric.value() if numeric and isinstance(metric, Numeric) else None
-                    running = metric.running_value() if value is not None else None  # type: ignore[attr-defined]
+                    value = float(metric.value()) if numeric and isinstance(metric, Numeric) else None
+                    running = float(metric.running_value()) if value is not None else None  # type: ignore[attr-defined]
+                    count = _count(entry) if value is not None else 0.0
                 except Exception as error:
                     raise _failed(f"metric {metric.name()!r} in epoch {epoch}, iteration {event.iteration}", error) \
                         from error  # fmt: skip
@@ -236,7 +237,7 @@ class EventProcessor:
                 entries[entry.name] = entries.get(entry.name, 0) + 1
                 if value is not None:
                     values[entry.name] = value
-                    self.store.add(split, epoch, entry.name, value, _count(entry))
+                    self.store.add(split, epoch, entry.name, value, count)
                 update(MetricState(entry, value, running))
         if values:
             for run_logger in self.run_loggers:
@@ -265,11 +266,11 @@ class EventProcessor:
         """The value of the epoch as the metric knows it; logged where it is not the mean of the batches."""
         if type(metric).running_value is Numeric.running_value:
             return
-        mean, final = self.store.mean(name, event.epoch, event.split), metric.running_value()
+        mean, final = self.store.mean(name, event.epoch, event.split), float(metric.running_value())
         self.store.finish(event.split, event.epoch, name, final)
         if mean is None or not math.isclose(mean, final, rel_tol=1e-9, abs_tol=1e-12):
             for logger in self.loggers[event.split]:
-                logger.log(MetricEntry(name, "", f"{float(final)!r},final"))
+                logger.log(MetricEntry(name, "", f"{final!r},final"))
             if event.whole:  # where it is not, a run that goes on has to take the line away
                 entries = self.entries[event.split]
                 entries[name] = entries.get(name, 0) + 1

@@ -177,6 +177,20 @@ class LearnerSettings:
             found.append(f"early_stopping: needs a strategy, got {given.early_stopping!r}")
         if given.renderer is not None and not isinstance(given.renderer, MetricsRenderer):
             found.append(f"renderer: needs a MetricsRenderer, got {given.renderer!r}")
+        for each in given.metric_loggers or ():
+            if not isinstance(each, MetricLogger):
+                found.append(f"metric_loggers: needs two MetricLoggers, for train and valid, got {each!r}")
+        logger = given.application_logger
+        if (
+            logger is not USUAL
+            and logger is not None
+            and not (hasattr(logger, "install") and hasattr(logger, "uninstall"))
+        ):
+            found.append(
+                f"with_application_logger: needs an object with install and uninstall, or None, got {logger!r}"
+            )
+        if given.seed is not None and (isinstance(given.seed, bool) or not isinstance(given.seed, int)):
+            found.append(f"deterministic: the seed is an int, got {given.seed!r}")
         found += [f"callbacks: {each!r} is no Callback" for each in given.callbacks if not isinstance(each, Callback)]
         found += [f"loggers: {each!r} is no RunLogger" for each in given.run_loggers if not isinstance(each, RunLogger)]
         if given.precision is not None and given.precision not in PRECISIONS:

@@ -38,6 +38,15 @@ class Direction(Enum):
         return math.isnan(best) or (new < best if self is Direction.Lowest else new > best)
 
 
+def kind_faults(strategy: Any) -> list[str]:
+    """What is wrong with the aggregate, the direction and the split of a strategy that follows a metric."""
+    return [
+        f"{name} is one of {', '.join(map(str, kind))}, got {getattr(strategy, name)!r}"
+        for name, kind in (("aggregate", Aggregate), ("direction", Direction), ("split", Split))
+        if not isinstance(getattr(strategy, name), kind)
+    ]
+
+
 class _Sum:
     """The values of one metric in one epoch."""
 

@@ -224,6 +224,8 @@ class Training:
             self.renderer.on_train_end(self._summary() if failed is None else None)
         if failed is None:
             learner.keep_average(self.strategy)
+            if learner.checkpointer is not None and learner.checkpointer.error is not None:
+                raise learner.checkpointer.error
             if processor.error is not None:
                 raise processor.error
 
@@ -449,6 +451,8 @@ class Training:
         """Write the learner's position, if a strategy wants that, and delete what it gives up."""
         checkpointer, strategy = self.learner.checkpointer, self.strategy
         assert checkpointer is not None
+        if checkpointer.error is not None:
+            raise checkpointer.error
         gone = {each.epoch for each in actions if isinstance(each, Delete)}
         if not any(isinstance(each, Save) for each in actions):
             if gone:

@@ -28,6 +28,8 @@ class Checkpointer:
         self.recorder, self.notice = recorder, notice
         self.failed: str | None = None
         """Why the last save did not succeed."""
+        self.error: BaseException | None = None
+        """What a callback raised in the thread of this checkpointer."""
         self.on_saved: Callable[[int, Path], None] = lambda epoch, path: None
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -64,7 +66,10 @@ class Checkpointer:
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
-            work()
+            try:
+                work()
+            except BaseException as error:  # of a callback; the training thread raises it
+                self.error = self.error or error
 
     def _save(self, epoch: int, records: Mapping[str, Any], state: dict[str, Any], delete: tuple[int, ...]) -> None:
         folder = self.folder

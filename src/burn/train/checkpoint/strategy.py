@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from burn.errors import ArgumentError
-from burn.train.store import Aggregate, Direction, EventStore, Split
+from burn.errors import ArgumentError, raise_faults
+from burn.train.store import Aggregate, Direction, EventStore, Split, kind_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class MetricCheckpointingStrategy(CheckpointingStrategy):
     def __init__(self, metric: Any, aggregate: Aggregate, direction: Direction, split: Split) -> None:
         self.metric: str = metric if isinstance(metric, str) else metric.name()
         self.aggregate, self.direction, self.split = aggregate, direction, split
+        raise_faults("MetricCheckpointingStrategy", kind_faults(self))
 
     def metric_names(self) -> list[tuple[str, Split]]:
         """The metric that it follows."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from burn.errors import ArgumentError
 from burn.train.metric.protocol import MetricEntry
 from burn.train.metric.state import NumericEntry
 from burn.train.position import Position
@@ -57,3 +58,10 @@ class RunLogger(ABC):
 
     def close(self) -> None:  # noqa: B027
         """The training is over."""
+
+
+def checked_every(logger: str, every: int) -> int:
+    """How many batches a logger goes from one to the next, if it can be so."""
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ArgumentError(f"{logger}: every is an int of 1 or more, got {every!r}")
+    return every

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from burn.record.files import write_file
-from burn.train.logger.protocol import RunLogger
+from burn.train.logger.protocol import RunLogger, checked_every
 from burn.train.position import Position
 from burn.train.store import Split
 
@@ -127,7 +127,7 @@ class TensorBoardLogger(RunLogger):
     """Writes event files below a folder, `train` and `valid` apart, so that TensorBoard draws them in one chart."""
 
     def __init__(self, folder: Any, every: int = 1) -> None:
-        self.folder, self.every = Path(folder), every
+        self.folder, self.every = Path(folder), checked_every("TensorBoardLogger", every)
         self._files: dict[Split, BinaryIO] = {}
 
     def begin(self, position: Position | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from burn.errors import ArgumentError
-from burn.train.logger.protocol import RunLogger
+from burn.train.logger.protocol import RunLogger, checked_every
 from burn.train.store import Split
 
 
@@ -22,7 +22,7 @@ class WandbLogger(RunLogger):
     def __init__(self, run: Any, every: int = 1) -> None:
         if not callable(getattr(run, "log", None)):
             raise ArgumentError(f"WandbLogger: needs an object with log(values, step=...), got {type(run).__name__}")
-        self.run, self.every = run, every
+        self.run, self.every = run, checked_every("WandbLogger", every)
 
     def log_batch(self, split: Split, epoch: int, step: int, values: Mapping[str, float]) -> None:
         """Hand a training batch on."""
