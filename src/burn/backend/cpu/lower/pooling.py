@@ -17,6 +17,7 @@ from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.epilogue import EpilogueWriter, own_operands
 from burn.backend.cpu.lower.images import logical, result, settings
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
+from burn.backend.cpu.lower.parts import BLOCK, apart
 from burn.backend.cpu.lower.scalar_code import computed
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
@@ -294,11 +295,17 @@ class _PoolWriter:
         return (self._gradient(index, reads),)
 
     def _walk(
-        self, ranges: list[Range], index: list[Value], carried: tuple[Value, ...], body: Callable[..., Any]
+        self,
+        ranges: list[Range],
+        index: list[Value],
+        carried: tuple[Value, ...],
+        body: Callable[..., Any],
+        by_rows: bool = False,
     ) -> tuple[Value, ...]:
         """Serial loops over the ranges: `body(places, valid, *carried)` gives the next carried values.
 
-        Bounds that differ from lane to lane become a mask: lanes walk through as many places as any may have.
+        `by_rows`, they are sums, and those of a row are summed on their own (`burn.backend.cpu.lower.parts`). Bounds
+        that differ from lane to lane become a mask: lanes walk through as many places as any may have.
         """
         b, rank = self.b, len(ranges)
 
@@ -321,6 +328,8 @@ class _PoolWriter:
 
             if isinstance(count, int) and count == 1 and not masked:
                 return step(b.const(i64, 0), *carried)
+            if by_rows and dim == rank - 1:
+                return tuple(apart(b, carried, lambda zeros: b.loop(count, zeros, step)))
             made = b.loop(count, carried, step)
             return made if isinstance(made, tuple) else (made,)
 
@@ -366,7 +375,8 @@ class _PoolWriter:
             value = b.load(x, _offset([*index[:2], *places], strides))
             return (total + (value if valid is None else b.select(valid, value, zero)),)
 
-        (total,) = self._walk(self._elements(index), index, (zero,), body)
+        many = math.prod(dim.most_elements() for dim in self.dims) > BLOCK
+        (total,) = self._walk(self._elements(index), index, (zero,), body, by_rows=many)
         return total / b.cast(self._divisor(index[2:]), total.dtype)
 
     def _divisor(self, windows: list[Value]) -> Value:

@@ -40,11 +40,11 @@ def emit_llvm(
 
 
 @functools.cache
-def _machine(cpu: Cpu) -> Any:
+def _machine(cpu: Cpu, opt: int) -> Any:
     llvm = binding()
     foreign = cpu.is_arm != host_cpu().is_arm
     target = llvm.Target.from_triple(cpu.triple) if foreign else llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=3, reloc="pic", codemodel="default")
+    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=opt, reloc="pic", codemodel="default")
 
 
 def compile_object(
@@ -58,7 +58,7 @@ def compile_object(
     """The kernel as a relocatable object file for a processor (this machine's, unless told)."""
     llvm, processor = binding(), _cpu(cpu, features)
     text = emit_llvm(kernel, cpu, features, symbol=symbol, checked=checked)
-    machine = _machine(processor)
+    machine = _machine(processor, 0 if checked else 3)  # checked code is long, and seldom run twice
     context = llvm.create_context()
     try:
         module = llvm.parse_assembly(text, context)
