@@ -93,7 +93,7 @@ def test_a_half_written_checkpoint_is_never_loaded(tmp_path: Path) -> None:
     learner(tmp_path, 3).fit(*loaders())
     folder = tmp_path / "checkpoint"
     (folder / "model-3.mpk").write_bytes((folder / "model-3.mpk").read_bytes()[:-7])
-    (folder / ".model-4.mpk.1-abc.tmp").write_bytes(b"half")
+    (folder / ".model-4.mpk.1-0123abcd.tmp").write_bytes(b"half")
     resumed = learner(tmp_path, 4, resume="last")
     assert resumed.position.epoch == 2
     assert "checkpoint 3 is passed over: model-3.mpk is not the file that was written" in resumed.notices[0]

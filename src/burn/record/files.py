@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +17,7 @@ from burn.errors import ArgumentError
 from burn.record.errors import RecordError
 
 PIECE = 1 << 24
+SCRATCH = re.compile(r"^\..+\.\d+-[0-9a-f]{8}\.tmp$")
 
 
 def with_extension(operation: str, path: Any, extension: str) -> str:
@@ -63,6 +65,15 @@ def write_file(path: str, pieces: Iterable[bytes | memoryview]) -> int:
         raise
     _sync_folder(folder)
     return size
+
+
+def sweep(folder: str | os.PathLike[str]) -> None:
+    """Remove what writers that were killed have left in a folder. Nobody may be writing there."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        for name in os.listdir(folder):
+            if SCRATCH.match(name):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
 
 
 def _write(file: Any, pieces: Iterable[bytes | memoryview]) -> int:

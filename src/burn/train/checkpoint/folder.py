@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from burn.errors import BurnError
-from burn.record.files import write_file
+from burn.record.files import sweep, write_file
 
 VERSION = 1
 _STATE = re.compile(r"^state-(\d+)\.json$")
 _MODEL = re.compile(r"^model-(\d+)\.")
-_SCRATCH = re.compile(r"^\.(model|optim|scheduler|ema|state|saving)-\d+\b.*\.tmp$")
 _SAVING = re.compile(r"^\.saving-(\d+)$")
 
 
@@ -147,10 +146,7 @@ class CheckpointFolder:
             if not self.state_file(epoch).exists():
                 self.delete(epoch)
             self._mark(epoch).unlink(missing_ok=True)
-        for each in self.path.iterdir():
-            if _SCRATCH.match(each.name):
-                with contextlib.suppress(OSError):
-                    each.unlink()
+        sweep(self.path)
 
 
 def checksum(path: Path) -> str:

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from burn.record.files import write_file
+from burn.record.files import sweep, write_file
 from burn.train.logger.protocol import MetricLogger
 from burn.train.metric.protocol import MetricEntry
 from burn.train.metric.state import NumericEntry
@@ -51,6 +51,8 @@ class FileMetricLogger(MetricLogger):
         """Take away what was logged after the position."""
         if position is None or not self.folder.is_dir():
             return
+        for folder in self.folder.glob("epoch-*"):
+            sweep(folder)
         kept = {log_name(name): count for name, count in position.entries.items()}
         for folder in [each for each in self.folder.iterdir() if (found := EPOCH.match(each.name))
                        and int(found[1]) > position.last_whole]:  # fmt: skip

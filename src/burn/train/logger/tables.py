@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from burn.record.files import write_file
+from burn.record.files import sweep, write_file
 from burn.train.logger.protocol import RunLogger
 from burn.train.position import Position
 from burn.train.store import Split
@@ -29,6 +29,8 @@ class _Rows(RunLogger):
 
     def begin(self, position: Position | None) -> None:
         """Take away the rows after the position; a file of another training is set aside."""
+        if position is not None:
+            sweep(self.path.parent)
         if not self.path.is_file():
             return
         if position is None:

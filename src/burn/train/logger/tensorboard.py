@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from burn.record.files import write_file
+from burn.record.files import sweep, write_file
 from burn.train.logger.protocol import RunLogger, checked_every
 from burn.train.position import Position
 from burn.train.store import Split
@@ -136,6 +136,7 @@ class TensorBoardLogger(RunLogger):
             return
         for split in (Split.Train, Split.Valid):
             folder = self.folder / split.value
+            sweep(folder)
             for path in folder.glob("events.out.tfevents.*") if folder.is_dir() else ():
                 data = path.read_bytes()
                 kept = b"".join(record(each) for each in records(data) if _is_kept(each, split, position))
