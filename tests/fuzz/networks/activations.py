@@ -41,10 +41,13 @@ def activation(w: Writer, x: int | None = None) -> int:
     return w.add([x], "$m($0)", WITH_NUMBER[ours].format(a=number), ours.format(a=number))
 
 
-def relu(w: Writer, x: int | None = None) -> int:
-    """The commonest activations, as kernels fuse them."""
+COMMON = ("nn.Relu()", "nn.Relu()", "nn.Relu6()", "nn.HardSwish()", "nn.SiLU()", "nn.Gelu()")
+
+
+def relu(w: Writer, x: int | None = None, ours: str | None = None) -> int:
+    """One of the commonest activations, as kernels fuse them."""
     x = w.pick() if x is None else x
-    ours = w.one(("nn.Relu()", "nn.Relu()", "nn.Relu6()", "nn.HardSwish()", "nn.SiLU()", "nn.Gelu()"))
+    ours = ours or w.one(COMMON)
     return w.add([x], "$m($0)", PLAIN[ours], ours)
 
 

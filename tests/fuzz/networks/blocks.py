@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.networks.activations import activation, relu
+from tests.fuzz.networks.activations import COMMON, activation, relu
 from tests.fuzz.networks.convolutions import convolution
 from tests.fuzz.networks.drawing import CHANNELS, Unfit, Writer
 from tests.fuzz.networks.layers import batch_norm, linear, norm
@@ -26,16 +26,21 @@ def expand_project(w: Writer) -> int:
     """Pointwise, depthwise, pointwise, often with equal stages and a way past them."""
     start = w.pick(4)
     channels = w.shape(start)[1]
-    equal = w.chance(0.5)
-    wide = channels if equal else channels * w.one((2, 3, 4))
+    wide = channels if w.chance(0.5) else channels * w.one((2, 3, 4))
+    bias, normed, chosen = w.one((True, False)), w.chance(0.3), w.one((None, *COMMON))
+    alike = w.chance(0.6)
+
+    def stage(x: int, out: int, form: str) -> int:
+        if not alike:
+            return _follow(w, convolution(w, x, out, form))
+        x = convolution(w, x, out, form, bias)
+        x = batch_norm(w, x) if normed else x
+        return x if chosen is None else relu(w, x, chosen)
+
     x = start
     for _ in range(w.one((1, 1, 2))):
-        x = convolution(w, x, wide, "pointwise")
-        x = _follow(w, x)
-        x = convolution(w, x, wide, "depthwise")
-        x = _follow(w, x)
-        x = convolution(w, x, channels if w.chance(0.7) else w.one(CHANNELS), "pointwise")
-        x = _follow(w, x)
+        x = stage(stage(x, wide, "pointwise"), wide, "depthwise")
+        x = stage(x, channels if w.chance(0.8) else w.one(CHANNELS), "pointwise")
     if w.shape(x) == w.shape(start) and w.chance(0.6):
         x = w.add([start, x], "$0 + $1", "$0 + $1")
     return x

@@ -44,7 +44,9 @@ def _work(w: Writer, positions: int, weights: int) -> None:
         raise Unfit
 
 
-def convolution(w: Writer, x: int | None = None, out: int | None = None, form: str | None = None) -> int:
+def convolution(
+    w: Writer, x: int | None = None, out: int | None = None, form: str | None = None, bias: bool | None = None
+) -> int:
     """A convolution of `x`, in a form of choice or any."""
     x = w.pick(3, 4, 4, 4, 5) if x is None else x
     batch, channels, *spatial = w.shape(x)
@@ -61,7 +63,7 @@ def convolution(w: Writer, x: int | None = None, out: int | None = None, form: s
         kernel = [w.one((3, 3, 5))] * dims
         stride = [w.one((1, 1, 2))] * dims
     elif form == "depthwise":
-        kernel, stride = [w.one((3, 3, 5, 7))] * dims, [w.one((1, 1, 2))] * dims
+        kernel, stride = [w.one((3, 3, 3, 5, 7))] * dims, [w.one((1, 1, 1, 2))] * dims
         out, groups = channels * w.one((1, 1, 1, 2)), channels
     elif form == "strided pointwise":
         stride = w.several((1, 2, 2, 3), dims)
@@ -73,7 +75,7 @@ def convolution(w: Writer, x: int | None = None, out: int | None = None, form: s
         padding, padded = f"nn.PaddingConfig{dims}d.Valid", "$0"
     else:
         padding, padded = _padding(w, dims, kernel, stride, dilation)
-    bias = w.chance(0.6)
+    bias = w.chance(0.6) if bias is None else bias
     shape = (out, channels // groups, *kernel)
     _work(w, batch * math.prod(spatial), math.prod(shape))
     parameters = {"weight": w.weight(shape)} | ({"bias": Drawn((out,), 0.3)} if bias else {})
