@@ -291,7 +291,7 @@ _FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType)
 
 def is_ours(value: Any) -> bool:
     """Whether a class or function belongs to this package."""
-    return (getattr(value, "__module__", None) or "").partition(".")[0] in ("burn", "burn_import", "builtins")
+    return (getattr(value, "__module__", None) or "").partition(".")[0] in ("burn", "burn_import")
 
 
 def _hashable(value: Any) -> Any:

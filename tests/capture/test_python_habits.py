@@ -11,7 +11,7 @@ import pytest
 
 import burn
 from burn import Cpu, Tensor
-from tests.capture import habits_effects, habits_numbers, habits_reads  # noqa: F401
+from tests.capture import habits_effects, habits_numbers, habits_rare, habits_reads  # noqa: F401
 from tests.capture.habits import CALLS, HABITS, Habit
 
 

@@ -174,7 +174,11 @@ class Compiled(Generic[F]):
         """A call that does not look like the one before."""
         if self.always_plain:
             return self.function(*args, **kwargs)
-        call = Call(self.surroundings, args, kwargs)
+        try:
+            call = Call(self.surroundings, args, kwargs)
+        except RecursionError:
+            self._notice("what it is given is nested too deeply to be taken apart")
+            return self.function(*args, **kwargs)
         capture = self.captured(call)
         if capture is not None and capture.device.stream.on_flush is None:
             return self._replay(capture, call)

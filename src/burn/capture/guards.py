@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from burn.capture.looks import MISSING, Atom, Fields, Forever, Held, Look
+from burn.capture.looks import MISSING, Atom, Attribute, Fields, Forever, Held, Look, contents_of
 
 Moved = Callable[[tuple[Any, ...], dict[str, Any]], str]
 
@@ -60,15 +60,9 @@ def read_place(container: Any, name: Any) -> Any:
     """What stands in an entry of a dict, or in a cell."""
     if name is None:
         return contents_of(container)
+    if name == "":  # the look knows itself where to look
+        return None
     return container[0] if container.__class__ is tuple else container.get(name, MISSING)
-
-
-def contents_of(cell: Any) -> Any:
-    """What stands in a cell."""
-    try:
-        return cell.cell_contents
-    except ValueError:  # nothing was bound to it yet
-        return MISSING
 
 
 class _Writer:
@@ -88,7 +82,9 @@ class _Writer:
     def written(self, guards: Guards, surroundings: Any) -> Moved:
         dicts: dict[int, str] = {}
         for container, name, look in guards.roots:
-            if name is None:
+            if isinstance(look, Attribute):
+                self.attribute(look)
+            elif name is None:
                 self.check(look, f"{self.constant(container)}.cell_contents")
             elif container.__class__ is tuple:
                 self.check(look, f"{self.constant(container)}[0]")
@@ -128,6 +124,13 @@ class _Writer:
         made: Moved = scope["moved"]
         return made
 
+    def attribute(self, look: Attribute) -> None:
+        """A check that nobody replaced an attribute."""
+        owner = look.reference()
+        lasts = isinstance(owner, type) or not owner.__closure__
+        place = self.constant(owner) if lasts else f"{self.constant(look.reference)}()"
+        self.fail_if(f"{place}.{look.name} is not {self.constant(look.value)}")
+
     def fail_if(self, condition: str) -> None:
         self.lines.append(f"if {condition}: return slow(args, kwargs)")
 
@@ -147,6 +150,7 @@ class _Writer:
             name = f"t{len(self.lines)}"
             self.lines.append(f"{name} = {value}")
             self.same(look.reference, name)
+            self.fail_if(f"type({name}) is not {self.constant(look.kind)}")
             if look.contents is not None:
                 self.fail_if(f"{self.constant(look.contents.moved)}({name})")
             if look.children or look.absent:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import decimal
+import enum
 import functools
+import threading
 import types
+import typing
 import weakref
 from collections.abc import Iterable
 from operator import attrgetter, itemgetter, methodcaller
@@ -23,6 +27,7 @@ from burn.capture.looks import (
     SEQUENCES,
     Atom,
     Atoms,
+    Attribute,
     Content,
     Counted,
     Fields,
@@ -35,6 +40,7 @@ from burn.capture.looks import (
     Parts,
     Weak,
     Whole,
+    contents_of,
     fields_of,
     read_slot,
     reference_to,
@@ -108,9 +114,11 @@ class Around:
 
     def look(self, value: Any, path: str) -> Look:
         """A look at a value and at what is behind it."""
-        kind = value.__class__
+        kind = type(value)
         if kind in ATOMS:
             return Atom(path, value)
+        if kind in weakref.ProxyTypes or isinstance(value, decimal.Decimal) or value in _CONTEXT:
+            raise Unseen(f"{path} cannot be looked at: it depends on something else")
         known = self._known.get(id(value))
         if known is not None:  # what is behind it is looked at where it was met first
             return Held(path, value) if isinstance(known[1], Fields) or id(value) in self._open else known[1]
@@ -135,7 +143,11 @@ class Around:
     def _looked(self, value: Any, kind: Any, path: str) -> Look:
         if isinstance(value, types.FunctionType):
             self._note_function(value)
-            return self._object(value, path, None)
+            look = self._object(value, path, None)
+            if not is_users(value.__module__) or not is_users(value.__globals__.get("__name__")):
+                for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
+                    self.place(id(cell), cell, None, contents_of(cell), f"{path}.{name}")  # nobody will enter it
+            return look
         if isinstance(value, type):
             self._note_class(value, path)
             return self._know(value, Held(path, value))
@@ -151,6 +163,16 @@ class Around:
             return self._know(value, Held(path, value))
         if isinstance(value, _VALUES):
             return self._know(value, _ByValue(path, value))
+        if isinstance(value, enum.Enum) and value.value.__class__ not in ATOMS:
+            return self._object(value, path, None, everything=True)
+        if isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
+            owner = value.__self__
+            if owner is None or isinstance(owner, type | types.ModuleType):
+                return self._know(value, Held(path, value))
+            bound = Parts(path, [(_itself, Held(path, value))])
+            self._know(value, bound)
+            bound.children.append((attrgetter("__self__"), self.look(owner, path)))
+            return bound
         if isinstance(value, _FIXED):
             return self._know(value, Held(path, value))
         if kind.__module__.startswith("burn.capture"):
@@ -159,6 +181,8 @@ class Around:
             self._note_class(kind, path)
             return self._know(value, Whole(path, value))
         if isinstance(value, np.ndarray):
+            if value.dtype.hasobject:
+                raise Unseen(f"{path} is an array of objects, which cannot be looked at")
             if value.nbytes > MOST_BYTES and value.flags.writeable:
                 raise Unseen(
                     f"{path} is an array of {value.nbytes:,} bytes, too large to be compared in every call; make it a "
@@ -233,7 +257,7 @@ class Around:
         if contents is None and not is_python(kind):
             if kind.__name__ in _HARMLESS:
                 return self._know(value, Held(path, value))
-            if fields_of(value) is None:
+            if not all(is_python(each) or each in _TRANSPARENT for each in kind.__mro__):
                 raise Unseen(f"{path} is a {kind.__module__}.{kind.__name__}, which cannot be looked at")
         return self._object(value, path, contents, everything=is_ours(kind))
 
@@ -300,6 +324,7 @@ class Around:
                     if isinstance(wrapped, types.FunctionType):
                         self._note_function(wrapped)
             self._note_space(each, each.__name__)
+            self.roots["bases", id(each)] = (each, "", Attribute(f"the bases of {each.__name__}", each, "__mro__"))
             if type(each) is not type:
                 self._note_class(type(each), path)
 
@@ -376,6 +401,11 @@ class Around:
         return Parts(path, [*opaque, *(look.children if isinstance(look, Parts) else [])])
 
 
+class _Context:
+    def __contains__(self, value: Any) -> bool:
+        return value is decimal or value is decimal.Decimal
+
+
 class _ByValue(Look):
     """An immutable value of a class that compares by value."""
 
@@ -416,11 +446,21 @@ _HARMLESS = frozenset(
 
 
 def is_python(kind: type) -> bool:
-    """Whether objects of a class hold nothing but attributes and slots."""
-    return all(each is object or each.__flags__ & _HEAP for each in kind.__mro__)
+    """Whether a class was written in Python: its objects hold nothing but attributes, slots and what its bases hold."""
+    return all(each is object or (each.__flags__ & _HEAP and not each.__flags__ & _IMMUTABLE) for each in kind.__mro__)
 
 
-_HEAP = 1 << 9
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+_TRANSPARENT = frozenset(
+    (object, types.SimpleNamespace, threading.local, int, float, str, bytes, complex, enum.Enum, typing.Generic)
+)
+"""Classes written in C whose objects hold nothing but attributes and an immutable value."""
+_CONTEXT = _Context()
+"""What computes with settings that no code names."""
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 class Ignore:

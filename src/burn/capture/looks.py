@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import collections
 import datetime
-import decimal
 import enum
 import fractions
 import functools
@@ -36,15 +35,15 @@ ATOMS: frozenset[Any] = frozenset(
     (int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented), range)
 )  # fmt: skip
 _VALUES: tuple[type, ...] = (
-    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, re.Pattern,
+    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, fractions.Fraction, re.Pattern,
     pathlib.PurePath, uuid.UUID, np.generic, np.dtype, slice, types.CodeType, types.GenericAlias, types.UnionType,
 )  # fmt: skip
 """Immutable classes that compare by value."""
 _FIXED: tuple[type, ...] = (
     types.ModuleType, types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.GeneratorType,
-    types.CoroutineType, types.AsyncGeneratorType, np.ufunc, Device, DType, enum.Enum, types.CellType,
-    types.MethodWrapperType, types.FrameType, types.TracebackType, np.random.BitGenerator,
+    types.CoroutineType, types.AsyncGeneratorType, np.ufunc, Device, DType, enum.Enum, types.CellType, types.FrameType,
+    types.TracebackType, np.random.BitGenerator,
 )  # fmt: skip
 """What is known by its identity: it holds nothing, or what it holds is noticed elsewhere."""
 
@@ -64,8 +63,6 @@ class Look:
     """What a value was."""
 
     __slots__ = ("path",)
-    in_replays = True
-    """Whether it guards replays; otherwise it only tells what a recording changed."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -279,8 +276,6 @@ def _about(value: Any) -> Any:
 
 
 def _bytes(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.hasobject:
-        return [(each.__class__, each if _is_atom(each) else id(each)) for each in value.ravel().tolist()]
     return bytes(value) if not isinstance(value, np.ndarray) else value.tobytes()
 
 
@@ -323,7 +318,6 @@ class Counted(Look):
     """Something that moves on when it is used (randomness, a cache): a recording that uses it is no capture."""
 
     __slots__ = ("count", "state")
-    in_replays = False
 
     def __init__(self, path: str, value: Any, count: Callable[[Any], Any]) -> None:
         super().__init__(path)
@@ -336,11 +330,11 @@ class Counted(Look):
 class Fields(Look):
     """An object: itself, and the attributes that the code names."""
 
-    __slots__ = ("absent", "all_names", "children", "contents", "looked", "reference", "slots")
+    __slots__ = ("absent", "all_names", "children", "contents", "kind", "looked", "reference", "slots")
 
     def __init__(self, path: str, value: Any, contents: Look | None) -> None:
         super().__init__(path)
-        self.reference = reference_to(value)
+        self.reference, self.kind = reference_to(value), type(value)
         self.contents = contents  # of a subclass of list, dict or set
         self.children: dict[str, Look] = {}
         self.slots: list[tuple[Any, Look | None]] = []
@@ -349,7 +343,7 @@ class Fields(Look):
         self.looked: set[str] = set()
 
     def moved(self, value: Any) -> str:
-        if self.reference() is not value:
+        if self.reference() is not value or type(value) is not self.kind:
             return self.path
         if self.contents is not None and (found := self.contents.moved(value)):
             return found
@@ -373,6 +367,14 @@ class Fields(Look):
         return ""
 
 
+def contents_of(cell: Any) -> Any:
+    """What stands in a cell."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was bound to it yet
+        return MISSING
+
+
 def fields_of(value: Any) -> dict[str, Any] | None:
     """The attributes of an object, read past its own `__getattr__`."""
     try:
@@ -388,6 +390,19 @@ def read_slot(slot: Any, value: Any) -> Any:
         return slot.__get__(value)
     except AttributeError:
         return MISSING
+
+
+class Attribute(Look):
+    """An attribute of a function or class that is replaced as a whole: its code, its defaults, its bases."""
+
+    __slots__ = ("name", "reference", "value")
+
+    def __init__(self, path: str, owner: Any, name: str) -> None:
+        super().__init__(path)
+        self.reference, self.name, self.value = reference_to(owner), name, getattr(owner, name)
+
+    def moved(self, value: Any) -> str:
+        return "" if getattr(self.reference(), self.name, MISSING) is self.value else self.path
 
 
 class Parts(Look):

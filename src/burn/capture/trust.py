@@ -70,7 +70,7 @@ _PURE = frozenset(
 )
 """Modules whose functions depend on nothing but their arguments."""
 
-_IMPURE_BUILTINS = frozenset("print input open breakpoint exec eval compile help exit quit".split())
+_IMPURE_BUILTINS = frozenset("print input open breakpoint exec eval compile globals help exit quit".split())
 
 _PURE_TYPES: tuple[type, ...] = (
     str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset, range, slice, memoryview, property,
@@ -86,7 +86,8 @@ _FILES = frozenset("tofile dump".split())
 
 def is_pure_module(name: str) -> bool:
     """Whether the functions of a module depend on nothing but their arguments."""
-    return name.partition(".")[0] in _PURE and not name.startswith("numpy.random")
+    top = name.partition(".")[0]
+    return (top in _PURE or top.startswith("namedtuple_")) and not name.startswith("numpy.random")
 
 
 def is_harmless(function: Any) -> bool:

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from burn.capture.guards import Guards, contents_of, read_place
+from burn.capture.guards import Guards, read_place
 from burn.capture.looking import Around, Ignore, Unseen
-from burn.capture.looks import ATOMS, MISSING, Look
+from burn.capture.looks import ATOMS, MISSING, Attribute, Look, contents_of
 from burn.capture.trust import (
     LIBRARY,
     OURS,
@@ -55,14 +55,17 @@ LOADS = ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAM
 class Facts:
     """What is known of a code object by reading it."""
 
-    __slots__ = ("asks_classes", "everything", "formats", "global_names", "names", "nested", "taken")
+    __slots__ = ("asks_classes", "everything", "formats", "global_names", "imports", "names", "nested", "taken")
 
     def __init__(self, code: CodeType) -> None:
         self.names: set[str] = set(code.co_names)
         self.global_names: list[str] = []
+        self.imports: list[str] = []
         self.taken: list[str] = []  # globals that are used as values, not called
         self.nested: list[CodeType] = []
         for each in dis.get_instructions(code):
+            if each.opname == "IMPORT_NAME":
+                self.imports.append(each.argval)
             if each.opname in LOADS:
                 self.global_names.append(each.argval)
                 if each.opname == "LOAD_GLOBAL" and each.arg is not None and not each.arg & 1:
@@ -252,6 +255,8 @@ class Watch:
             value = scope.get(name, builtin.get(name))
             if is_impure_builtin(value):
                 self.note(f"{name_of(value)} is given away in {code.co_qualname}", name_of(value))
+        for name in facts.imports:
+            around.place((id(sys.modules), name), sys.modules, name, sys.modules.get(name, MISSING), name)
         around.add_names({*facts.names, code.co_name}, facts.everything)  # others may have called it by its name
         if id(code) not in self._nested:
             self._look_into_functions(code, frame)
@@ -272,10 +277,22 @@ class Watch:
             for name, cell in zip(code.co_freevars, function.__closure__ or ()):
                 if id(cell) not in self._skip:
                     around.place(id(cell), cell, None, contents_of(cell), name)
+            self._look_at_function(function)
             if function is self._surroundings.functions[-1]:
                 continue
             for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 around.place(("default", id(default)), (default,), 0, default, f"a default of {function.__name__}")
+
+    def _look_at_function(self, function: Any) -> None:
+        roots, name, key = self.around.roots, function.__name__, id(function)
+        roots["code", key] = (function, "", Attribute(f"the code of {name}", function, "__code__"))
+        if function.__defaults__ is not None:
+            roots["defaults", key] = (function, "", Attribute(f"the defaults of {name}", function, "__defaults__"))
+        if function.__kwdefaults__ is not None:
+            defaults = function.__kwdefaults__
+            roots["keywords", key] = (function, "", Attribute(f"the defaults of {name}", function, "__kwdefaults__"))
+            for each, value in defaults.items():
+                self.around.place((id(defaults), each), defaults, each, value, f"a default of {name}")
 
     # What was changed
 
