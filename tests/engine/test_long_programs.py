@@ -64,7 +64,7 @@ def test_the_same_captured(device: Any) -> None:
         made = call(x).numpy()
     exact = (np.linspace(-1, 1, 60).reshape(6, 10) - 1.0) * 0.999**1500 + 1.0
     np.testing.assert_allclose(made, exact.sum(1, keepdims=True), rtol=1e-4)
-    assert [capture.plan for capture in call.ready.values()]
+    assert call.ready  # captured, not run plainly
 
 
 def test_many_softmaxes_of_the_same_rows_are_cut(device: Any) -> None:

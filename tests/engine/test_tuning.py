@@ -231,7 +231,7 @@ def captured(device: Any) -> tuple[Any, Any, list[Any]]:
     call, given = burn.compile(network), arguments(device)
     for _ in range(3):
         call(*given)
-    (capture,) = call.ready.values()
+    ((capture,),) = call.ready.values()
     return call, capture.plan, given
 
 
@@ -301,7 +301,7 @@ def test_weights_that_a_step_updates_are_new_each_time(device: Any) -> None:
     given = [burn.tensor(np.ones(shape, np.float32), device=device) for shape in ((4, 8), (8, 8), (8, 8))]
     for _ in range(3):
         call(*given)
-    (capture,) = call.ready.values()
+    ((capture,),) = call.ready.values()
     inputs = MadeUp(capture.plan.source, capture.plan.free)
     assert inputs.changing == {0, 1, 2}
 

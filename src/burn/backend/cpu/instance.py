@@ -84,11 +84,11 @@ class Instance(Bound):
             (number, tuple(value.shape), value.dtype.numpy, plan.bytes(number) >= LARGE, value.dtype, owner)
             for number, value, owner in plan.allocations
         ]
-        made = [number for number, *_ in self.allocations]
+        made = {number: place for place, (number, *_) in enumerate(self.allocations)}
         self.hosted = any(isinstance(work, HostCall) for work in plan.works)
         self.hosted_results = [n for work in plan.works if isinstance(work, HostCall) for n in work.node.results]
         outputs = plan.program.outputs
-        self.picks = [made.index(number) for number in outputs] if set(outputs) <= set(made) else None
+        self.picks = [made[number] for number in outputs] if set(outputs) <= made.keys() else None
         self.distinct = plan.distinct
 
     # Running

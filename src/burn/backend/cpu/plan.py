@@ -173,18 +173,26 @@ class Plan:
         wanted = set(program.outputs)
         taken: dict[int, int] = {}
         checked = self._last_check()
-        available = [n for n in range(program.inputs) if n < len(free) and free[n] and n not in wanted]
+        accesses = self.schedule.accesses.values()
+        scattered = {each.value for each in accesses if each.offset or not each.is_contiguous}
+        available: dict[Value, list[int]] = {}
+        for number in range(program.inputs):
+            if number < len(free) and free[number] and number not in wanted:
+                available.setdefault(program.values[number], []).append(number)
         for position, work in enumerate(self.works):
             if isinstance(work, HostCall):
                 continue
+            reads = self._reads(work)
             for number in sorted(self._writes(work)):
                 if number not in wanted or position <= checked:
                     continue
-                for candidate in available:
-                    same = program.values[candidate] == program.values[number]
-                    if same and self.last_read.get(candidate, -1) <= position and self._in_step(work, candidate):
+                alike = available.get(program.values[number], [])
+                for candidate in alike:
+                    # Overwriting what is read is safe where each element is read where it is written.
+                    in_step = work.in_step and candidate not in scattered
+                    if self.last_read.get(candidate, -1) <= position and (in_step or candidate not in reads):
                         taken[number] = candidate
-                        available.remove(candidate)
+                        alike.remove(candidate)
                         break
         return taken
 
@@ -211,15 +219,6 @@ class Plan:
         """The first work that writes over an input."""
         found = (p for p, work in enumerate(self.works) if not self._writes(work).isdisjoint(self.reused))
         return next(found, None)
-
-    def _in_step(self, work: Work, candidate: int) -> bool:
-        """Whether overwriting `candidate` element by element is safe: each element is read where it is written."""
-        if candidate not in self._reads(work):
-            return True
-        if not isinstance(work, Loop) or not work.in_step:
-            return False
-        whole = [a for a in self.schedule.accesses.values() if a.value == candidate]
-        return all(a.is_contiguous and a.offset == 0 for a in whole)
 
     def _allocations(self) -> list[tuple[int, Value, int | None]]:
         """Outputs with memory of their own: number, what it is, and the input it is written over, if any."""

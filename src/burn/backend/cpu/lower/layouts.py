@@ -67,12 +67,13 @@ class _Layouts:
         self.made: dict[Any, int] = {}  # what was derived already
         self.chains: dict[int, Chain] = {}  # position of the last operation → the chain
         self._find_chains()
+        self.chained = {position for chain in self.chains.values() for position in chain.positions}
 
     def run(self) -> Program:
         """Rewrite every node in order."""
         if not self.convolutions and not any(node.op.name in CALLS for node in self.program.nodes):
             return self.program
-        fused = {position for chain in self.chains.values() for position in (chain.start, *chain.positions)}
+        fused = {*self.chained, *(chain.start for chain in self.chains.values())}
         fused.difference_update(self.chains)
         for position, node in enumerate(self.program.nodes):
             if position not in fused:
@@ -296,7 +297,7 @@ class _Layouts:
         """Whether a draw is read by kernels as an image, and can be made as one."""
         number = node.results[0]
         value = self.program.values[number]
-        read = any(reader in chain.positions for reader in self.uses[number] for chain in self.chains.values())
+        read = not self.chained.isdisjoint(self.uses[number])
         return read and is_drawn_last(value)
 
     # Elementwise
