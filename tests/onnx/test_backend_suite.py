@@ -8,7 +8,7 @@ import pytest
 
 import burn
 from burn_import.onnx import load
-from burn_import.onnx.report import compare, main, opened
+from burn_import.onnx.report import compare, compare_draws, main, opened
 from tests.onnx.backend_suite import EITHER, KINDS, cases, known, run, table
 from tests.onnx.running import runtime
 
@@ -68,6 +68,13 @@ def test_a_real_network_of_the_standard_gives_the_sums_that_onnx_runtime_gives_a
     np.testing.assert_allclose(ours[sums], theirs[sums], rtol=bound)
     exact = np.exp(ours[sums].astype(np.float64) - ours[sums].max())
     np.testing.assert_allclose(ours[probabilities], exact / exact.sum(), rtol=1e-5, atol=1e-7)
+
+
+def test_draws_are_compared_by_what_the_standard_fixes() -> None:
+    draws = np.array([0.0, 1.0])
+    assert compare_draws(1 - draws, draws) == ""
+    assert compare_draws(draws.astype(np.float32), draws) == "float32 (2,), expected float64 (2,)"
+    assert compare_draws(draws / 2, draws) == "other elements than 0 and 1"
 
 
 def test_a_difference_is_told_in_words() -> None:

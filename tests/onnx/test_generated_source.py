@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,6 +18,7 @@ from onnx import helper, numpy_helper
 import burn
 from burn_import.onnx import ModelGen, load
 from burn_import.onnx.importing import import_model
+from tests.onnx.backend_suite import cases
 from tests.onnx.networks import Convolutional, Perceptron, Transformer, exported, perturbed
 from tests.onnx.running import runtime
 
@@ -35,7 +38,7 @@ class Model(Module):
         x: Tensor,  # f32 (batch, 4)
     ) -> Tensor:
         """Gives result f32 (batch, 3)."""
-        result = self.output(self.hidden(x).relu()).softmax(1)  # (batch, 3)
+        result: Tensor = self.output(self.hidden(x).relu()).softmax(1)  # (batch, 3)
         return result
 '''
 
@@ -269,3 +272,37 @@ def test_generated_files_run_where_the_importer_cannot_be_imported(tmp_path: Pat
     done = subprocess.run([sys.executable, "-c", ALONE, str(tmp_path)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "alone"
+
+
+def _many(folder: Path, step: int) -> list[str]:
+    """Sources of networks and of some of the standard's cases, written into a folder."""
+    image = [torch.randn(2, 3, 16, 16)]
+    models: dict[str, Any] = {
+        "perceptron": perceptron(),
+        "transformer": transformer(),
+        "convolutional": exported(perturbed(Convolutional()).eval(), image, ["x"], {"x": {0: "batch"}}),
+    }
+    models |= {case.name: case.model for case in cases("node")[::step]}
+    for name, model in models.items():
+        (folder / f"{name}.py").write_text(import_model(model).write().source, encoding="utf-8")
+    return [str(path) for path in sorted(folder.glob("*.py"))]
+
+
+def test_generated_source_has_no_unused_names(tmp_path: Path) -> None:
+    paths = _many(tmp_path, 20)
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--preview", "--select", "F,RUF059"]
+    done = subprocess.run([*command, "--output-format", "concise", *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_generated_source_has_types_that_a_strict_checker_accepts(tmp_path: Path) -> None:
+    (tmp_path / "sources").mkdir()
+    paths = _many(tmp_path / "sources", 40)
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = True\n", encoding="utf-8")
+    package = Path(burn.__file__).parents[1]
+    command = [sys.executable, "-m", "mypy", "--config-file", str(tmp_path / "mypy.ini")]
+    command += ["--cache-dir", str(tmp_path / "cache")]
+    environment = {**os.environ, "MYPYPATH": str(package)}
+    done = subprocess.run([*command, *paths], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burn.ops import creation
 from burn.ops.creation import literal
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ def constant(array: Any, dtype: DType, device: Device) -> Any:
     """A tensor with the values of `array`."""
     values = np.asarray(array, dtype.numpy)
     return literal(values.tobytes(), values.shape, dtype, device=device)  # type: ignore[call-arg]
+
+
+def arange(start: Any, stop: Any, step: Any, dtype: DType, device: Device) -> Any:
+    """A tensor that counts from `start` up to, but not including, `stop`."""
+    return creation.arange(start, stop, step, dtype, device=device)  # type: ignore[call-arg]
 
 
 def along(array: Any, dim: int, rank: int, dtype: DType, device: Device) -> Any:

@@ -27,8 +27,8 @@ def constant_of_shape(op: Operation) -> Expression:
 @operator("Range")
 def range_(op: Operation) -> Expression:
     dtype = op.dtype(0)
-    arange = op.imported("burn.ops.creation", "arange")
-    return arange(op.number(0), op.number(1), op.number(2), dtype, device=op.device)
+    arange = op.imported("burn.ops.constants", "arange")
+    return arange(op.number(0), op.number(1), op.number(2), dtype, op.device)
 
 
 @operator("EyeLike")

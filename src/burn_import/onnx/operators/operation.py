@@ -206,7 +206,7 @@ class Operation:
         return self.writer.function(module, name)
 
     def imported(self, module: str, name: str) -> Expression:
-        """Any other name of the framework, with its import: `op.imported("burn.ops.creation", "arange")`. Names that
+        """Any other name of the framework, with its import: `op.imported("burn.ops.constants", "arange")`. Names that
         generated source may import are listed in `writer.names.RESERVED`."""
         return self.writer.imported(module, name)
 

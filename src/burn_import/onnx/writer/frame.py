@@ -6,7 +6,7 @@ not fit is the first thing to go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -56,6 +56,7 @@ class Frame:
         self.parameters: list[tuple[Value, str]] = []
         self.current: Node | None = None  # what is being written
         self.layers: dict[Node, str] = {}  # the fields of nodes that are layers
+        self.declared: set[str] = set()  # variables whose type is written, for what is returned
 
     def bind(self, value: Value, expression: Expression) -> None:
         """Remember the expression of a value, and the sizes that can be read from it."""
@@ -70,6 +71,19 @@ class Frame:
         lines = lay_out_statement(text, self.indent)
         self.lines += [Line(line) for line in lines[:-1]]
         self.lines.append(Line(lines[-1], comment if len(lines) == 1 else ""))
+
+    def returned(self, results: Sequence[Expression]) -> str:
+        """The return statement. A lone tensor has its type written: calls of layers do not tell theirs."""
+        names = [result.text for result in results]
+        if len(results) != 1 or results[0].form is not Form.tensor:
+            return f"return {', '.join(names)}" if names else "return ()"
+        known = self.declared | {name for _, name in self.parameters}
+        untyped = any("self." in text for text in (*names, *(line.code for line in self.lines)))
+        if names[0] in known or not untyped:
+            return f"return {names[0]}"
+        name = self.names.fresh("result")
+        self.statement(f"{name}: Tensor = {names[0]}")
+        return f"return {name}"
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:

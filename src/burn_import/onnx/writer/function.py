@@ -120,7 +120,7 @@ class FunctionWriter(Operands):
         given = [inner.raw(value) for value in results]
         if not results:
             return
-        inner.finish(f"return {', '.join(each.text for each in given)}")
+        inner.finish(inner.returned(given))
         block = self.fields.block(region.name, self.classes.add(inner, region.hint, results), inner.fields.weights())
         called = call(block, *inner.arguments.values())
         if len(results) == 1:
@@ -250,7 +250,17 @@ class FunctionWriter(Operands):
     def _write_assignment(self, name: str, result: Expression, value: Value | None) -> None:
         shown = value is not None and result.form is Form.tensor
         comment = shape_comment(value.tensor.shape, self.spell) if shown and value is not None else ""
+        if shown and value is not None and self._is_lone_result(value):
+            self.declared.add(name)
+            self.statement(f"{name}: Tensor = {result.text}", comment)
+            return
         self.statement(f"{name} = {result.text}", comment)
+
+    def _is_lone_result(self, value: Value) -> bool:
+        """Whether the function gives this value, and only this one as far as can be seen from it."""
+        if self.parent is None:
+            return len(self.graph.outputs) == 1 and value is self.graph.outputs[0]
+        return any(user not in self.inside for user, _ in value.uses)
 
     def assign(self, hint: str, value: Expression) -> Expression:
         name = self.names.fresh(hint)

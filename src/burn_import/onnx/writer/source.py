@@ -57,11 +57,7 @@ def write(model: Model, loading: Loading | None = None, opset: int = 0) -> Writt
         results = function.run(split=False)
     if function.faults:
         raise OnnxError("import", [f"{_where(node)}: {reason}" for node, reason in function.faults])
-    names = [result.text for result in results]
-    if len(names) == 1:
-        function.statement(f"return {names[0]}")
-    else:
-        function.statement(f"return {', '.join(names)}" if names else "return ()")
+    function.statement(function.returned(results))
     body = [
         *classes.lines(),
         "class Model(Module):",
