@@ -12,6 +12,7 @@ import pytest
 import burn
 from burn.backend import Autodiff, Cpu
 from burn.backend.cpu import plan as planning
+from burn.backend.cpu.features import runnable
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.sanitizer import KernelFault
 from burn.backend.fusion.stream import PlanCache
@@ -67,15 +68,37 @@ FAMILIES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
 }
 
 
+LONG: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "a long row": (lambda x: x.sum_dim(1) + 1.0, [(3, 20_000)]),
+    "long columns": (lambda x: x.sum_dim(0) + 1.0, [(600, 19)]),
+    "a long product": (lambda x, y: x.matmul(y), [(5, 700), (700, 21)]),
+    "long dots": (lambda x, y: x.matmul(y.transpose()), [(2, 9000), (5, 9000)]),
+    "many channels": (lambda x, w: conv(x, w, padding=(1, 1)), [(1, 300, 5, 5), (9, 300, 3, 3)]),
+    "a large window": (lambda x: module.avg_pool2d(x, 17, 3, 8), [(2, 3, 30, 30)]),
+    "gradients of a long signal": (_gradients(lambda x, w: conv(x, w, padding=(1,))), [(1, 3, 700), (5, 3, 3)]),
+    "queries beside whole tiles": (lambda q, k, v: attention(q, k, v), [(1, 2, 45, 8), *[(1, 2, 300, 8)] * 2]),
+}
+"""Sums that are cut into blocks, and what differs between instruction sets."""
+
+
 def computed(name: str, device: Any) -> Any:
-    function, shapes = FAMILIES[name]
+    function, shapes = (FAMILIES | LONG)[name]
     home = Autodiff(device) if "gradients" in name else device
     return function(*(burn.tensor(draw(*shape) * 0.5, device=home) for shape in shapes)).numpy()
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_kernels_are_clean_and_compute_the_same(name: str) -> None:
-    np.testing.assert_array_equal(computed(name, CHECKED), computed(name, PLAIN))
+SETS = [each for each in runnable() if each in ("baseline", "avx2", "avx512")] or ["native"]
+
+
+def _devices(features: str) -> tuple[Any, Any]:
+    return Cpu(features=features, sanitize=True), Cpu(features=features, sanitize=False)
+
+
+@pytest.mark.parametrize("features", SETS)
+@pytest.mark.parametrize("name", FAMILIES | LONG)
+def test_kernels_are_clean_and_compute_the_same(name: str, features: str) -> None:
+    checked, plain = (computed(name, device) for device in _devices(features))
+    np.testing.assert_array_equal(checked, plain)
 
 
 Mutation = Callable[[list[Any]], None]
@@ -171,8 +194,8 @@ def test_a_fault_names_step_kernel_buffer_and_place(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_are_clean(seed: int) -> None:
-    program = seeds.draw(seed)
-    for (number, ours), (_, plain) in zip(run(program, CHECKED), run(program, PLAIN), strict=True):
+    program, (checked, unchecked) = seeds.draw(seed), _devices(SETS[seed % len(SETS)])
+    for (number, ours), (_, plain) in zip(run(program, checked), run(program, unchecked), strict=True):
         np.testing.assert_array_equal(ours, plain, err_msg=f"x{number} of\n{program}")
 
 
