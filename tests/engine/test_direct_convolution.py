@@ -11,6 +11,7 @@ import pytest
 import burn
 from burn import NdArray, Tensor
 from burn.backend import Autodiff, Cpu
+from burn.backend.cpu.features import SETS, lowering_for, named
 from burn.backend.cpu.lower.direct import Window, blocks_of, pixels
 from burn.ops import convolution_layers as layers
 from burn.ops import pooling
@@ -190,16 +191,18 @@ def test_the_gradient_of_a_mean_is_masked_where_it_is_made(size: int) -> None:
     assert any("adaptive_avg_pool_backward then" in line for line in lines())
 
 
-def test_blocks_cover_a_row_once_and_repeat_only_where_nothing_is_padded() -> None:
-    for count, kernel, stride, before in itertools.product((1, 5, 14, 26, 113), (1, 3, 7), (1, 2), (0, 1, 3)):
-        window = Window(max((count - 1) * stride + kernel - 2 * before, 1), count, kernel, stride, before, 1)
-        covered: list[int] = []
-        for block in blocks_of(window):
-            assert block.length <= pixels(window)
-            for repeat in range(block.repeats):
-                start = block.start + repeat * block.length
-                covered += range(start, start + block.length)
-                if block.repeats > 1:
-                    assert window.place(start, 0) >= 0
-                    assert window.place(start + block.length - 1, kernel - 1) < window.size
-        assert covered == list(range(count))
+@pytest.mark.parametrize("features", SETS)
+def test_blocks_cover_a_row_once_and_repeat_only_where_nothing_is_padded(features: str) -> None:
+    with lowering_for(named(features)):
+        for count, kernel, stride, before in itertools.product((1, 5, 14, 26, 113), (1, 3, 7), (1, 2), (0, 1, 3)):
+            window = Window(max((count - 1) * stride + kernel - 2 * before, 1), count, kernel, stride, before, 1)
+            covered: list[int] = []
+            for block in blocks_of(window):
+                assert block.length <= pixels(window)
+                for repeat in range(block.repeats):
+                    start = block.start + repeat * block.length
+                    covered += range(start, start + block.length)
+                    if block.repeats > 1:
+                        assert window.place(start, 0) >= 0
+                        assert window.place(start + block.length - 1, kernel - 1) < window.size
+            assert covered == list(range(count))
