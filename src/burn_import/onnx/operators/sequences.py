@@ -32,7 +32,7 @@ def construct(op: Operation) -> Expression:
 
 @operator("SequenceEmpty")
 def empty(op: Operation) -> Expression:
-    return literal([]).other()
+    return Expression("list[Tensor]()").other()
 
 
 @operator("SequenceInsert")

@@ -15,7 +15,7 @@ from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import TensorType
 from burn_import.onnx.writer.expression import Form
 from burn_import.onnx.writer.fields import Field, Fields
-from burn_import.onnx.writer.frame import Line
+from burn_import.onnx.writer.frame import Line, form_of
 from burn_import.onnx.writer.holes import between, hole_hint, join, merged, split
 from burn_import.onnx.writer.layout import WIDTH, lay_out
 from burn_import.onnx.writer.names import RESERVED, Names, camel
@@ -256,16 +256,13 @@ def model_lines(fields: Fields) -> list[str]:
 
 def signature_lines(function: Symbols, results: Sequence[Value], docstring: str) -> list[Line]:
     """`def forward`, its parameters with their shapes in comments."""
-    count = len(results)
-    result = "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
-    if count > 4:
-        result = "tuple[Tensor, ...]"
-    if count == 0:
-        result = "tuple[()]"
+    kinds = [_kind(form_of(each)) for each in results]
+    result = kinds[0] if len(kinds) == 1 else f"tuple[{', '.join(kinds) or '()'}]"
+    if len(kinds) > 4:
+        result = f"tuple[{'Tensor' if set(kinds) == {'Tensor'} else 'Any'}, ...]"
     lines = []
     for value, name in function.parameters:
-        form = function.values[value].form
-        kind = {Form.tensor: "Tensor", Form.number: "int", Form.numbers: "list[int]"}.get(form, "object")
+        kind = _kind(function.values[value].form)
         lines.append(Line(f"        {name}: {kind},", described(value, function)))
     lines += [Line(f"        {name}: {'Device' if name == 'device' else 'int'},") for name in function.plain]
     if not lines:
@@ -273,6 +270,11 @@ def signature_lines(function: Symbols, results: Sequence[Value], docstring: str)
     else:
         head = [Line("    def forward("), Line("        self,"), *lines, Line(f"    ) -> {result}:")]
     return [*head, *([Line(f"        {docstring}")] if docstring else [])]
+
+
+def _kind(form: Form) -> str:
+    """The type of a parameter or result."""
+    return {Form.tensor: "Tensor", Form.number: "int", Form.numbers: "list[int]"}.get(form, "Any")
 
 
 def described(value: Value, function: Symbols) -> str:

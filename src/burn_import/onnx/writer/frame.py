@@ -77,8 +77,10 @@ class Frame:
         names = [result.text for result in results]
         if len(results) != 1 or results[0].form is not Form.tensor:
             return f"return {', '.join(names)}" if names else "return ()"
-        known = self.declared | {name for _, name in self.parameters}
-        untyped = any("self." in text for text in (*names, *(line.code for line in self.lines)))
+        known = self.declared | {name for value, name in self.parameters if self.values[value].form is Form.tensor}
+        written = (*names, *(line.code for line in self.lines))
+        untyped = any(self.values[value].form is Form.other for value, _ in self.parameters)
+        untyped = untyped or any("self." in text for text in written)
         if names[0] in known or not untyped:
             return f"return {names[0]}"
         name = self.names.fresh("result")

@@ -128,7 +128,10 @@ def _imports(function: FunctionWriter, classes: Classes, body: str) -> list[str]
     found = {module: set(names) for module, names in function.imports.items()}
     for module, names in classes.imports.items():
         found.setdefault(module, set()).update(names)
-    lines = ["from __future__ import annotations", "", "from pathlib import Path", ""]
+    words = set(re.findall(r"\w+", body))
+    found = {module: names & words for module, names in found.items() if names & words or module == "numpy"}
+    typed = ["from typing import Any"] if re.search(r"\bAny\b", body) else []
+    lines = ["from __future__ import annotations", "", "from pathlib import Path", *typed, ""]
     if "numpy" in found:
         lines += ["import numpy as np", ""]
     used = [name for name in ("Device", "Module", "Param", "Tensor", "nn") if re.search(rf"\b{name}\b", body)]
