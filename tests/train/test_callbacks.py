@@ -96,3 +96,39 @@ def test_what_one_raises_ends_the_training(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="mine"):
         learner.fit(*loaders())
     assert notes.seen[-1] == "KeyError('mine')"
+
+
+def test_states_find_their_callbacks_by_name(tmp_path: Path) -> None:
+    class Late(Callback):
+        """Has nothing to tell before the training begins."""
+
+        def on_train_start(self, context: TrainingContext) -> None:
+            self.steps = getattr(self, "steps", 0)
+
+        def on_batch_end(self, context: TrainingContext) -> None:
+            self.steps += 1
+
+        def state(self) -> Any:
+            return self.steps
+
+        def load_state(self, state: Any) -> None:
+            self.steps = state
+
+    def run(epochs: int, *callbacks: Callback) -> None:
+        made = builder(tmp_path, *callbacks).with_file_checkpointer(DefaultRecorder()).resume().num_epochs(epochs)
+        made.build(plain(NdArray()), AdamConfig().init(), 1e-2).fit(*loaders())
+
+    run(2, Late(), Notes())
+    late, notes = Late(), Notes()
+    run(3, Callback(), notes, late)
+    assert (late.steps, notes.batches) == (21, 21)
+
+
+def test_a_state_that_cannot_be_kept_is_said_before_the_training(tmp_path: Path) -> None:
+    class Holds(Callback):
+        def state(self) -> Any:
+            return {"lines": iter([1])}
+
+    learner = builder(tmp_path, Holds()).with_file_checkpointer(DefaultRecorder())
+    with pytest.raises(ValueError, match="the state of Holds cannot be kept"):
+        learner.build(plain(NdArray()), AdamConfig().init(), 1e-2).fit(*loaders())

@@ -11,6 +11,7 @@ are there.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -174,10 +175,11 @@ class Training:
                 )
         if self.learner.checkpointer is not None:
             for callback in settings.callbacks:
-                try:
-                    plain(callback.state())
-                except ArgumentError as error:
-                    faults.append(f"the state of {type(callback).__name__} cannot be kept in a checkpoint: {error}")
+                with contextlib.suppress(AttributeError):  # set by on_train_start, which comes later
+                    try:
+                        plain(callback.state())
+                    except ArgumentError as error:
+                        faults.append(f"the state of {type(callback).__name__} cannot be kept: {error}")
         raise_faults("fit", faults)
 
     def _begin_loggers(self, loggers: Mapping[Split, list[MetricLogger]], run_loggers: Sequence[RunLogger]) -> None:
@@ -252,7 +254,7 @@ class Training:
         early_stopping, saved = self.settings.early_stopping, state.get("early_stopping")
         if early_stopping is not None and saved is not None:
             early_stopping.load_state(unplain(saved))
-        left = list(state.get("callbacks", []))
+        left = [each for each in state.get("callbacks", []) if isinstance(each, list)]  # others had no names once
         for callback in self.settings.callbacks:
             saved = next((each for each in left if each[0] == type(callback).__name__), None)
             if saved is not None:
