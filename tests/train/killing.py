@@ -17,6 +17,7 @@ import os
 import pty
 import random
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -173,8 +174,9 @@ def run(folder: Path, initial: Path, options: dict[str, Any], how: str, moment: 
 
 
 def press_q(line: list[str], environment: dict[str, str], chance: random.Random) -> int:
-    """Run a program on a terminal of its own and press `q` until it ends."""
+    """Run a program on a terminal of its own and press `q`, then `s` for a stop after the batch, until it ends."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def own_terminal() -> None:
         os.setsid()
@@ -208,7 +210,9 @@ def press_q(line: list[str], environment: dict[str, str], chance: random.Random)
         pause -= 0.2
         if pause <= 0:
             try:
-                os.write(ours, b"q")
+                os.write(ours, b"q")  # asks; `s` stops after the batch
+                time.sleep(0.3)
+                os.write(ours, b"s")
             except OSError:
                 break
             pause = 1.0
