@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 
 import burn
 from burn import Cpu
-from burn.tensor import activation
+from burn.backend.cpu.pool import share
+from burn.tensor import activation, module
 
 
-def test_matrix_products_run_in_threads_that_are_not_admitted_to_the_team():
+def test_matrix_products_run_in_any_thread():
     device = Cpu()
     generator = np.random.default_rng(0)
     left = [generator.normal(size=(64, 96)).astype(np.float32) for _ in range(4)]
@@ -34,20 +36,53 @@ def test_matrix_products_run_in_threads_that_are_not_admitted_to_the_team():
     assert failures == []
 
 
-def test_the_number_of_threads_does_not_change_results():
+def computed(device: Cpu) -> list[np.ndarray]:
+    """Products of every depth, sums along each dim, a softmax and convolutions in several forms."""
+    generator = np.random.default_rng(1)
+
+    def drawn(*shape: int) -> Any:
+        return burn.tensor(generator.normal(size=shape).astype(np.float32), device=device)
+
+    x = drawn(300, 700)
+    results = [activation.softmax(x, 1), x.sum_dim(0), x.sum_dim(1), x.sum(), x.exp().mean()]
+    for rows, depth, columns in ((4, 5000, 8), (64, 3000, 64), (300, 200, 300), (1, 4096, 500), (7, 777, 33)):
+        results.append(drawn(rows, depth).matmul(drawn(depth, columns)))
+    for image, weight in (((1, 32, 28, 28), (64, 32, 3, 3)), ((2, 16, 20, 20), (32, 16, 1, 1))):
+        results.append(module.conv2d(drawn(*image), drawn(*weight)))
+    return [each.numpy() for each in results]
+
+
+def test_results_depend_neither_on_the_number_of_threads_nor_on_who_took_what():
     device = Cpu()
-    values = np.random.default_rng(1).normal(size=(300, 200)).astype(np.float32)
     before = burn.get_num_threads()
-    results = []
     try:
-        for count in (1, 2, 3, 1):
+        burn.set_num_threads(1)
+        expected = computed(device)
+        for count in (2, 3, 16, 2):
             burn.set_num_threads(count)
-            x = burn.tensor(values, device=device)
-            results.append((activation.softmax(x, 1).sum_dim(0) + x.matmul(x.transpose()).sum_dim(1).sum()).numpy())
+            for mine, other in zip(computed(device), expected, strict=True):
+                np.testing.assert_array_equal(mine, other)
     finally:
         burn.set_num_threads(before)
-    for result in results[1:]:
-        np.testing.assert_allclose(result, results[0], rtol=1e-5)
+
+
+def test_threads_with_shares_of_their_own_compute_at_once():
+    """Each with plans for its own number of threads, of the same programs."""
+    expected, wrong = computed(Cpu()), []
+
+    def work(count: int) -> None:
+        with share(count):
+            for _ in range(3):
+                for mine, other in zip(computed(Cpu()), expected, strict=True):
+                    if not np.array_equal(mine, other):
+                        wrong.append(count)
+
+    threads = [threading.Thread(target=work, args=(count,)) for count in (1, 2, 3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
 
 
 def test_a_capture_follows_the_number_of_threads():

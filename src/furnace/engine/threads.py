@@ -5,8 +5,8 @@ threads wait for each other longer than they compute, and as soon as the front o
 waits for that core. So a process that serves nothing but small models computes on one thread. An only client leaves
 the other cores idle while it waits: its runs may take them all (`spreading.py`).
 
-The number is one for the whole process. It is chosen only in processes that belong to the server (`own_process`), never
-in a program that has a server as a part.
+The number is one for the whole process, except for the share of a thread inside of `all_cores`. It is chosen only in
+processes that belong to the server (`own_process`), never in a program that has a server as a part.
 """
 
 from __future__ import annotations
@@ -70,26 +70,13 @@ def use_one() -> None:
     set_num_threads(1)
 
 
-class _AllCores:
-    """Inside this block runs take every core of the process. One thread at a time."""
-
-    def __enter__(self) -> None:
-        from burn.backend.cpu.pool import set_num_threads
-
-        set_num_threads(_Choice.allowed)
-
-    def __exit__(self, *_: object) -> None:
-        from burn.backend.cpu.pool import set_num_threads
-
-        set_num_threads(1)
-
-
-_ALL_CORES = _AllCores()
-
-
 def all_cores() -> AbstractContextManager[None]:
     """A `with` block for a run that may take every core; it changes nothing where all runs do."""
-    return nullcontext() if _Choice.large or not changes() else _ALL_CORES
+    if _Choice.large or not changes():
+        return nullcontext()
+    from burn.backend.cpu.pool import share
+
+    return share(_Choice.allowed)
 
 
 def settle(seconds: float | None) -> bool:
