@@ -8,6 +8,7 @@ when; kernels between two NumPy calls run in one native call.
 from __future__ import annotations
 
 import collections
+import copy
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,9 @@ class Plan:
         with lowering_for(self.features), asking as self.asked:
             self.program = run_passes(self.source, PASSES)
             self._lower_all()
+        self.__dict__.pop("_built", None)
+        self._built = copy.copy(self)
+        """What instances go by: the plan may be built anew, for another number of threads, while they run."""
 
     def _lower_all(self) -> None:
         program, free = self.program, self.free
@@ -289,15 +293,21 @@ class Plan:
     def take(self) -> Instance:
         """Memory for a run, for the calling thread alone until it gives it back."""
         if not self.is_current():
-            with self._build_lock:
-                if not self.is_current():
-                    self._build()
+            return self._another()
         try:
             return self.instances.pop()
         except IndexError:
-            made = CheckedInstance(self) if self.device.settings.sanitize else Instance(self)
-            self.device.kept.add(made)
-            return made
+            return self._another()
+
+    def _another(self) -> Instance:
+        """An instance that nobody has had; the plan is built for the present before, if need be."""
+        with self._build_lock:
+            if not self.is_current():
+                self._build()
+            built = self._built
+        made = CheckedInstance(built) if self.device.settings.sanitize else Instance(built)
+        self.device.kept.add(made)
+        return made
 
     def is_current(self) -> bool:
         """Whether it would be made the same way now: for so many threads, with these answers."""
