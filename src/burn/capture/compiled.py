@@ -108,7 +108,7 @@ class Compiled(Generic[F]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current = self._current
-        if current and not self.check and not Recording.active:
+        if current and not Recording.active:
             try:
                 latest = current.pop()
             except IndexError:  # another thread took it
@@ -140,7 +140,7 @@ class Compiled(Generic[F]):
         that the other tensors live on, else on the default device. Where it can, it copies nothing.
         """
         current = self._current
-        if current and not self.check and not Recording.active:
+        if current and not Recording.active:
             try:
                 latest = current.pop()
             except IndexError:  # another thread took it

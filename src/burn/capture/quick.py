@@ -41,7 +41,7 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     count, seen, positions = replay.positional, replay.seen, replay.positions
     kinds = [(_way(each), each) for each, _ in replay.structures]
     surroundings = replay.surroundings
-    cells, names, trees = _around(replay)
+    cells, names, cell_trees, trees = _around(replay)
     look_up = surroundings.globals.get
     inputs = {position: _input(replay, position) for position in volatile}
     segments, runs = instance.segments, [segment.run for segment in instance.segments]
@@ -58,6 +58,7 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     assemble, donations = replay.result, Donations.count
     expected_leaves, allocate, empty = len(seen), instance.plan.device.allocate, np.empty
     single = len(makers) == 1 and len(allocations) == 1 and replay.capture.parts[0].structure is A_LEAF
+    single_shape, single_dtype = (outputs[0].shape, outputs[0].dtype) if single else (None, None)
 
     def run(args: tuple[Any, ...], arrays: bool) -> Any:
         if len(args) != count or not instance.steady or instance.segments is not segments:
@@ -82,6 +83,11 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
                     leaves += value
                 else:
                     return MISS
+            for cell, structure in cell_trees:
+                flat = cell.cell_contents.__flat__()
+                if flat[1] is not structure and flat[1] != structure:
+                    return MISS
+                leaves += flat[0]
             for read, structure in trees:
                 flat = read().__flat__()
                 if flat[1] is not structure and flat[1] != structure:
@@ -137,12 +143,13 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
                 return made[0]
             values: list[Any] = [made[pick] for pick in picks]
         else:
+            if single:
+                handle = Lazy(single_shape, single_dtype, device, Storage(made[0]), None, -1)
+                return Tensor(handle, device, single_dtype, single_shape)
             values = []
             for value, pick in zip(outputs, picks):
                 handle = Lazy(value.shape, value.dtype, device, Storage(made[pick]), None, -1)
                 values.append(Tensor(handle, device, value.dtype, value.shape))
-            if single:
-                return values[0]
         leaves = []
         for is_output, value in makers:
             leaves.append(values[value] if is_output else leaves[value])
@@ -188,19 +195,20 @@ def _is_static(structure: Any) -> bool:
     return isinstance(structure, Structure) and structure.kind is STATIC
 
 
-def _around(replay: Replay) -> tuple[list[Any], list[Any], list[Any]]:
-    """Cells and globals with the values they must have, and ways to read those that hold trees."""
+def _around(replay: Replay) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Cells and globals with the values they must have, and those that hold trees: cells, and ways to read others."""
     surroundings = replay.surroundings
-    cells, names, trees = [], [], []
+    cells, names, cell_trees, trees = [], [], [], []
     places: list[Any] = [*surroundings.cells, *surroundings.global_names, *surroundings.fixed]
     for position, (place, (structure, value, _)) in enumerate(zip(places, replay.around, strict=True)):
         in_cell = position < len(surroundings.cells)
         bound = in_cell or position < len(surroundings.names)
         if not _is_static(structure):
             if in_cell:
-                read: Any = functools.partial(getattr, place, "cell_contents")
-            elif bound:
-                read = functools.partial(surroundings.globals.get, place)
+                cell_trees.append((place, structure))
+                continue
+            if bound:
+                read: Any = functools.partial(surroundings.globals.get, place)
             else:
                 read = functools.partial(_itself, place)
             trees.append((read, structure))
@@ -208,7 +216,7 @@ def _around(replay: Replay) -> tuple[list[Any], list[Any], list[Any]]:
             cells.append((place, value))
         elif bound:
             names.append((place, value))
-    return cells, names, trees
+    return cells, names, cell_trees, trees
 
 
 def _itself(value: Any) -> Any:

@@ -19,6 +19,10 @@ class Flat:
 
     __slots__ = ("changes_then", "containers", "leaves", "own", "own_changes", "own_containers", "structure")
 
+    own: tuple[Sequence[Any], tuple[Any, ...]]
+    """The module's own fields, once they were taken apart: what holds tensors, and a token of everything."""
+    own_containers: list[tuple[Any, tuple[Any, ...]]]
+
     changes: ClassVar[int] = 0
     """How often an attribute of any module was assigned or deleted."""
 
@@ -27,10 +31,7 @@ class Flat:
         self.containers: list[tuple[Any, tuple[Any, ...]]] = []
         self.leaves: list[Any] = []
         self.structure: Structure | None = None
-        self.own: tuple[Sequence[Any], tuple[Any, ...]] | None = None
-        """The module's own fields: what holds tensors, and a token of everything."""
         self.own_changes = -1
-        self.own_containers: list[tuple[Any, tuple[Any, ...]]] = []
 
     def tree(self) -> tuple[Sequence[Any], tuple[Any, ...]] | None:
         """The fields as they were taken apart before, if they are still the same."""
@@ -46,7 +47,7 @@ class Flat:
     def of(self, module: Any) -> tuple[list[Any], Structure] | None:
         """Leaves and structure of the module at this moment; None where it holds states, which have an identity."""
         structure = self.structure
-        if structure is None or self.changes_then != Flat.changes or not _same(self.containers):
+        if structure is None or self.changes_then != Flat.changes or (self.containers and not _same(self.containers)):
             structure = self._take(module)
         return None if structure.mutables else (self.leaves, structure)
 

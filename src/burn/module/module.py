@@ -321,7 +321,11 @@ class Module:
 
     def __flat__(self) -> tuple[list[Any], Any] | None:
         """Leaves and structure, kept for as long as no module was changed."""
-        return self._kept().of(self)
+        try:
+            flat: Flat = self._flat
+        except AttributeError:
+            flat = self._kept()
+        return flat.of(self)
 
     def _kept(self) -> Flat:
         try:
@@ -332,7 +336,9 @@ class Module:
         return flat
 
     def __keep_flat__(self, leaves: list[Any], structure: Any) -> None:
-        self._kept().keep(self, leaves, structure)
+        flat = Flat()
+        flat.keep(self, leaves, structure)
+        object.__setattr__(self, "_flat", flat)
 
     def __tree__(self) -> tuple[Sequence[Any], Any]:
         """Tensors and what holds them are children; every other field, a float too, belongs to the structure."""
