@@ -58,8 +58,8 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     assemble, donations = replay.result, Donations.count
     expected_leaves, allocate, empty = len(seen), instance.plan.device.allocate, np.empty
     single = len(makers) == 1 and len(allocations) == 1 and replay.capture.parts[0].structure is A_LEAF
-    first: Any = outputs[0] if single else None
-    single_shape, single_dtype = (first.shape, first.dtype) if single else (None, None)
+    single_shape: Any = outputs[0].shape if single else None
+    single_dtype: Any = outputs[0].dtype if single else None
 
     def run(args: tuple[Any, ...], arrays: bool) -> Any:
         if len(args) != count or not instance.steady or instance.segments is not segments:
