@@ -29,6 +29,7 @@ test: $(DEV) ## What CI runs: every test once, then a sample under lesser instru
 test-fast: $(DEV) ## Run the tests that are not marked slow
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
 
+test-all: export BURN_TEST_ALL = 1
 test-all: $(DEV) ## Every test under every instruction set that the processor has: hours on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 	$(BIN)/python -m tests.instruction_sets -n $(WORKERS) -- $(ARGS)

@@ -37,7 +37,7 @@ class Model(Module):
         """Gives scores f32 (batch, 10)."""
         relu = self.norm2(self.conv2(self.norm1(self.conv1(image)).relu())).relu()  # (batch, 16, 24, 24)
         fc2 = self.fc2(self.fc1(self.max_pool2d(relu).flatten(1, -1)).relu())  # (batch, 10)
-        scores = fc2.log_softmax(1)  # (batch, 10)
+        scores: Tensor = fc2.log_softmax(1)  # (batch, 10)
         return scores
 
     @classmethod

@@ -28,7 +28,8 @@ class Residual(Module):
         self,
         x: Tensor,  # f32 (n, channels, _, _)
     ) -> Tensor:
-        return (self.conv2d_1(self.conv2d(x).relu()) + x).relu()
+        result: Tensor = (self.conv2d_1(self.conv2d(x).relu()) + x).relu()
+        return result
 
 
 class Residual2(Module):
@@ -51,7 +52,8 @@ class Residual2(Module):
         self,
         x: Tensor,  # f32 (n, channels_in, _, _)
     ) -> Tensor:
-        return (self.conv2d_1(self.conv2d(x).relu()) + self.conv2d_2(x)).relu()
+        result: Tensor = (self.conv2d_1(self.conv2d(x).relu()) + self.conv2d_2(x)).relu()
+        return result
 
 
 class Layer(Module):
@@ -72,7 +74,7 @@ class Layer(Module):
     ) -> Tensor:
         residual_0 = self.residual_0(x)  # (n, channels, _, _)
         residual_1 = self.residual_1(residual_0)  # (n, channels, _, _)
-        residual_2 = self.residual_2(residual_1)  # (n, channels_out, _, _)
+        residual_2: Tensor = self.residual_2(residual_1)  # (n, channels_out, _, _)
         return residual_2
 
 
@@ -111,7 +113,7 @@ class Model(Module):
         layer_1 = self.layer_1(layer_0)  # (n, 64, 8, 8)
         residual_1 = self.residual_1(layer_1)  # (n, 64, 8, 8)
         residual_2 = self.residual_2(residual_1)  # (n, 64, 8, 8)
-        logits = self.linear(residual_2.mean_dims([2, 3]).flatten(1, -1))  # (n, 10)
+        logits: Tensor = self.linear(residual_2.mean_dims([2, 3]).flatten(1, -1))  # (n, 10)
         return logits
 
     @classmethod

@@ -161,3 +161,15 @@ def test_what_attention_cannot_make_sense_of_is_refused() -> None:
         transformer.attention(x, x, x, heads=3, key_heads=3, scores=4)
     with pytest.raises(ShapeError, match="4 heads of queries cannot share 3"):
         transformer.attention(x, x, x, heads=4, key_heads=3)
+
+
+def test_attention_of_halves_is_rounded_after_every_step_as_the_standard_writes_it() -> None:
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.random((2, 3, length, 8)).astype(np.float16) for length in (4, 6, 6))
+    root = np.float16(8**-0.25)
+    scores = (q * root) @ (k * root).swapaxes(-1, -2)
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = (powers / powers.sum(-1, keepdims=True)) @ v
+    assert expected.dtype == np.float16
+    given = [burn.tensor(each, device=burn.NdArray(), dtype=burn.f16) for each in (q, k, v)]
+    np.testing.assert_array_equal(np.array(transformer.attention(*given)[0].tolist(), np.float16), expected)

@@ -74,11 +74,11 @@ def _reserved(shape: Shape, device: Device, dtype: DType, draw: Draw) -> Callabl
 
 
 def _uniform(low: float, high: float) -> Draw:
-    return lambda stream, shape, dtype, device: random.random_uniform(*stream, low, high, shape, dtype, device=device)  # type: ignore[call-arg]
+    return lambda stream, shape, dtype, device: random.random_uniform(*stream, low, high, shape, dtype, device=device)
 
 
 def _normal(mean: float, std: float) -> Draw:
-    return lambda stream, shape, dtype, device: random.random_normal(*stream, mean, std, shape, dtype, device=device)  # type: ignore[call-arg]
+    return lambda stream, shape, dtype, device: random.random_normal(*stream, mean, std, shape, dtype, device=device)
 
 
 class Constant(Initializer):

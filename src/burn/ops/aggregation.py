@@ -42,7 +42,7 @@ def _limit(dtype: DType, lowest: bool) -> Any:
 def _extreme(x: Any, dims: tuple[int, ...], lowest: bool) -> Any:
     shape = tuple(1 if dim in dims else size for dim, size in enumerate(x.shape))
     if 0 in (x.shape[dim] for dim in dims):
-        return creation.full(_limit(x.dtype, lowest), shape, x.dtype, device=x.device)  # type: ignore[call-arg]
+        return creation.full(_limit(x.dtype, lowest), shape, x.dtype, device=x.device)
     if not dims:
         return x
     values = x.cast(u8) if x.dtype.is_bool else x
@@ -97,5 +97,5 @@ def hardmax(x: Tensor[B], dim: int) -> Tensor[B]:
         return x
     size = x.shape[dim]
     ends = tuple(size if each == dim else 1 for each in range(len(x.shape)))
-    places: Any = creation.arange(0, size, 1, x.device.int_dtype, device=x.device)  # type: ignore[call-arg]
+    places: Any = creation.arange(0, size, 1, x.device.int_dtype, device=x.device)
     return (places.reshape(ends) == x.argmax(dim)).cast(x.dtype)  # type: ignore[no-any-return]

@@ -115,7 +115,7 @@ def _shifted(x: Any, dim: int, first: float) -> Any:
     """The elements one place later, `first` at the front."""
     if not x.shape[dim]:
         return x
-    front = creation.full(first, x.shape.with_dim(dim, 1), x.dtype, device=x.device)  # type: ignore[call-arg]
+    front = creation.full(first, x.shape.with_dim(dim, 1), x.dtype, device=x.device)
     return cat([front, x.narrow(dim, 0, x.shape[dim] - 1)], dim)
 
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 Gradients = Mapping[str, Callable[..., Any]]
 Coerce = Callable[[Op, Any], Any]
 
@@ -218,10 +219,12 @@ def hosted(
     return declare
 
 
-def creation(*, rule: Callable[..., Any], reference: Callable[..., Any]) -> Callable[[F], F]:
+def creation(
+    *, rule: Callable[..., Any], reference: Callable[..., Any]
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Declare a primitive without operands, called with `device=`."""
 
-    def declare(function: F) -> F:
+    def declare(function: Callable[..., R]) -> Callable[..., R]:
         op = Op(function, "primitive", family=_family(function), reference=reference, rule=rule)
         return _publish(op, dispatch.creation(op), function)  # type: ignore[no-any-return]
 

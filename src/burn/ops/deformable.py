@@ -92,8 +92,8 @@ def deform_conv2d(
 
 def _lines(like: Any, kernel: int, count: int, stride: int, padding: int, dilation: int, dim: int) -> Any:
     """The rows (or columns) at which kernel elements look before they are moved."""
-    inner = arange(0, kernel, 1, like.dtype, device=like.device) * float(dilation)  # type: ignore[call-arg]
-    outer = arange(0, count, 1, like.dtype, device=like.device) * float(stride) - float(padding)  # type: ignore[call-arg]
+    inner = arange(0, kernel, 1, like.dtype, device=like.device) * float(dilation)
+    outer = arange(0, count, 1, like.dtype, device=like.device) * float(stride) - float(padding)
     if dim == 0:
         return inner.reshape((1, kernel, 1, 1, 1)) + outer.reshape((1, 1, 1, count, 1))
     return inner.reshape((1, 1, kernel, 1, 1)) + outer.reshape((1, 1, 1, 1, count))

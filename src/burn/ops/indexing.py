@@ -141,7 +141,7 @@ def _slice_fill_rule(op: Op, x: Any, value: Any, ranges: Any) -> Any:
 @composite(rule=_slice_fill_rule, prepare=filling("value"), vjp=dict(x=_blank))
 def slice_fill(x: Tensor[B], ranges: Any, value: Operand) -> Tensor[B]:
     """Write one number over a range of each dim, given as (start, size, step)."""
-    values = creation.full(value, (1,) * len(ranges), x.dtype, device=x.device)  # type: ignore[call-arg]
+    values = creation.full(value, (1,) * len(ranges), x.dtype, device=x.device)
     return slice_assign(x, ranges, values.expand([size for _, size, _ in ranges]))
 
 
@@ -432,5 +432,5 @@ def one_hot_fill(x: Tensor[B], num_classes: int, on_value: float, off_value: flo
     classes = x.cast(x.device.int_dtype)
     classes = classes.mask_where(classes.lower(0), classes + num_classes).unsqueeze_dim(axis)
     names = positions(num_classes, x.device).reshape((num_classes,) + (1,) * (len(x.shape) - axis))
-    off = creation.full(off_value, (), x.dtype, device=x.device)  # type: ignore[call-arg]
+    off = creation.full(off_value, (), x.dtype, device=x.device)
     return off.mask_fill(classes.equal(names), on_value)

@@ -201,7 +201,7 @@ def pad(x: Tensor[B], pads: Any, value: Operand = 0.0, mode: str = "constant") -
     if mode == "constant":
         sizes = [before + size + after for size, (before, after) in zip(x.shape, pads, strict=True)]
         ranges = [(before, size, 1) for size, (before, _) in zip(x.shape, pads, strict=True)]
-        whole = creation.full(value, sizes, x.dtype, device=x.device)  # type: ignore[call-arg]
+        whole = creation.full(value, sizes, x.dtype, device=x.device)
         return indexing.slice_assign(whole, ranges, x)
     for dim, (before, after) in enumerate(pads):
         if before or after:
@@ -257,7 +257,7 @@ def _rejoined(g: Any, x_shape: Any, sizes: Any, dim: int) -> Any:
     like = next(each for each in g if each is not None)
 
     def blank(size: int) -> Any:
-        return creation.full(0.0, x_shape.with_dim(dim, size), like.dtype, device=like.device)  # type: ignore[call-arg]
+        return creation.full(0.0, x_shape.with_dim(dim, size), like.dtype, device=like.device)
 
     return cat([blank(size) if each is None else each for each, size in zip(g, sizes, strict=True)], dim)
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 def zeros(shape: Any, like: Any) -> Any:
     """Zeros of another shape, in the dtype and on the device of `like`."""
-    return creation.full(0, shape, like.dtype, device=like.device)  # type: ignore[call-arg]
+    return creation.full(0, shape, like.dtype, device=like.device)
 
 
 def positions(count: int, device: Device) -> Any:
     """The numbers from 0 up to `count`, in the device's int dtype."""
-    return creation.arange(0, count, 1, device.int_dtype, device=device)  # type: ignore[call-arg]
+    return creation.arange(0, count, 1, device.int_dtype, device=device)
 
 
 def whole(operation: str, name: str, value: Any) -> int:

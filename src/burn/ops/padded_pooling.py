@@ -201,7 +201,7 @@ def _window_sums(x: Any, counts: Sizes, kernel: Sizes, stride: Sizes, padding: P
     """The sum of each window: one channel convolved with ones."""
     batch, channels, *spatial = x.shape
     fitted = _fitted(tuple(spatial), counts, kernel, stride, padding, dilation)
-    ones = creation.full(1.0, (1, 1, *kernel), x.dtype, device=x.device)  # type: ignore[call-arg]
+    ones = creation.full(1.0, (1, 1, *kernel), x.dtype, device=x.device)
     total = conv(x.reshape((batch * channels, 1, *spatial)), ones, stride, fitted, dilation)
     return total.reshape((batch, channels, *counts))
 

@@ -55,7 +55,7 @@ def _end_weights(like: Any, dim: int, n: int, ends: float, between: float) -> An
     shape = [bins if each == dim else 1 for each in range(len(like.shape))]
     places = positions(bins, like.device)
     alone = (places == 0) | (places * 2 == n)
-    return creation.full(between, (bins,), like.dtype, device=like.device).mask_fill(alone, ends).reshape(shape)  # type: ignore[call-arg]
+    return creation.full(between, (bins,), like.dtype, device=like.device).mask_fill(alone, ends).reshape(shape)
 
 
 def _both(g: Any) -> list[Any]:
@@ -213,7 +213,7 @@ def _frame_window(window: Any, like: Any, options: StftOptions) -> Any:
     n_fft, length = options.n_fft, options.win_length
     assert length is not None
     if window is None:
-        window = creation.full(1.0, (length,), like.dtype, device=like.device)  # type: ignore[call-arg]
+        window = creation.full(1.0, (length,), like.dtype, device=like.device)
     before = (n_fft - length) // 2
     return window if length == n_fft else window.pad([(before, n_fft - length - before)])
 

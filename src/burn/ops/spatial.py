@@ -231,7 +231,7 @@ def affine_grid_2d(theta: Tensor[B], size: Any, align_corners: bool = True) -> T
 
 def _centres(like: Any, size: int, align_corners: bool) -> Any:
     """`size` places from -1 to 1, of pixels whose outer centres or outer edges are the ends."""
-    places = arange(0, size, 1, like.dtype, device=like.device)  # type: ignore[call-arg]
+    places = arange(0, size, 1, like.dtype, device=like.device)
     if size == 1:
         return places * 0.0
     return places * (2.0 / (size - 1)) - 1.0 if align_corners else (places * 2.0 + 1.0) * (1.0 / size) - 1.0

@@ -248,7 +248,7 @@ def vectorize_features(parts: Sequence[Tensor[B]], sizes: Sequence[int]) -> Tens
         missing = size - rows.shape[1]
         if missing > 0:
             shape = (rows.shape[0], missing)
-            rest = creation.full(0, shape, rows.dtype, device=rows.device)  # type: ignore[call-arg]
+            rest = creation.full(0, shape, rows.dtype, device=rows.device)
             rows = joining.cat([rows, rest], 1)
         columns.append(rows.narrow(1, 0, size))
     return joining.cat(columns, 1)
@@ -269,7 +269,7 @@ def encode_labels(x: Tensor[B], keys: Any, values: Any, default: Any) -> Tensor[
     same = cast_to(flat, known.dtype) == known
     if table.dtype.kind == "f" and np.isnan(table).any():
         same = same | (cast_to(flat, known.dtype).is_nan() & known.is_nan())
-    places = creation.arange(1, len(table) + 1, 1, x.device.int_dtype, device=x.device)  # type: ignore[call-arg]
+    places = creation.arange(1, len(table) + 1, 1, x.device.int_dtype, device=x.device)
     found = (same.cast(x.device.int_dtype) * places).max_dims((1,)).reshape((-1,))
     index = (found - 1).mask_fill(found == 0, len(table))
     return targets.select(0, index).reshape(x.shape)  # type: ignore[no-any-return]

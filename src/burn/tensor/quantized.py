@@ -166,7 +166,7 @@ def unpack_bits(x: Tensor[B], bits: int) -> Tensor[B]:
         return x
     count = 8 // bits
     values: Any = x.unsqueeze_dim(len(x.shape)).cast(i32)
-    shifts: Any = creation.arange(0, 8, bits, i32, device=x.device)  # type: ignore[call-arg]
+    shifts: Any = creation.arange(0, 8, bits, i32, device=x.device)
     parts = values.bitwise_right_shift(shifts).bitwise_and((1 << bits) - 1)
     return parts.cast(x.dtype).reshape((*x.shape[:-1], x.shape[-1] * count))  # type: ignore[no-any-return]
 

@@ -105,7 +105,7 @@ def _valid(lengths: Any, steps: int) -> Any:
     """For each step, which items of the batch are not over yet, (steps, batch, 1); None where all last."""
     if lengths is None:
         return None
-    places = creation.arange(0, steps, 1, lengths.dtype, device=lengths.device)  # type: ignore[call-arg]
+    places = creation.arange(0, steps, 1, lengths.dtype, device=lengths.device)
     batch = lengths.shape[0]
     return (places.reshape((steps, 1)) < lengths.reshape((1, batch))).reshape((steps, batch, 1))
 
@@ -132,7 +132,7 @@ def _scan(
 def _start(state: Any, number: int, like: Any, batch: int, hidden: int) -> Any:
     if state is not None:
         return state.narrow(0, number, 1).squeeze_dim(0)
-    return creation.full(0.0, (batch, hidden), like.dtype, device=like.device)  # type: ignore[call-arg]
+    return creation.full(0.0, (batch, hidden), like.dtype, device=like.device)
 
 
 def _sequence_first(batch_first: bool, x: Any, *states: Any) -> list[Any]:

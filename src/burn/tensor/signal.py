@@ -82,7 +82,7 @@ def mel_weights(
             values[rising, column] = (rising - left) / (centre - left)
         if right > centre:
             values[falling, column] = (right - falling) / (right - centre)
-    return constant(values, wanted, target)  # type: ignore[no-any-return]
+    return constant(values, wanted, target)
 
 
 def _window(name: str, weights: tuple[float, ...], size: int, periodic: bool, device: Any, dtype: Any) -> Any:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from burn.dtype import bool_
 from burn.dtype import dtype as as_dtype
@@ -66,23 +68,28 @@ def share_heads(x: Any, heads: int) -> Any:
 
 def attend(
     query: Any, key: Any, value: Any, hidden: Any, bias: Any, scale: float | None, softcap: float | None,
-    softmax_dtype: Any = None, scores: int | None = None,
+    softmax_dtype: Any = None, scores: int | None = None, stepwise: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Attention of equal heads; `hidden` is true where a key is not seen. Gives the scores asked for too.
 
-    Scores are 0: products, 1: bent by the softcap, 2: with bias and mask, 3: after the softmax.
+    Scores are 0: products, 1: bent by the softcap, 2: with bias and mask, 3: after the softmax. `stepwise` rounds
+    after each step to the dtype of the query, where a kernel does not take several steps at once.
     """
     key, value = share_heads(key, query.shape[1]), share_heads(value, query.shape[1])
-    if scores is None and softmax_dtype in (None, query.dtype):
+    if scores is None and softmax_dtype in (None, query.dtype) and not stepwise:
         return attention_row(query, key, value, hidden, bias, scale, softcap or None, False), None
     root = math.sqrt(query.shape[-1] ** -0.5 if scale is None else scale)
+    if stepwise:
+        root = float(np.asarray(root, query.dtype.numpy))
     products = (query * root).matmul((key * root).transpose())
     bent = products if not softcap else (products / softcap).tanh() * softcap
     masked = bent if bias is None else bent + bias
     if hidden is not None:
         masked = masked.mask_fill(hidden, -math.inf)
-    wanted = cast_to(masked, as_dtype(softmax_dtype)) if softmax_dtype is not None else wide(masked)
-    shares = _softmax(wanted)
+    if softmax_dtype is not None:
+        shares = _softmax(cast_to(masked, as_dtype(softmax_dtype)))
+    else:
+        shares = _softmax(masked if stepwise else wide(masked))
     shares = cast_to(shares, query.dtype)
     chosen = {0: products, 1: bent, 2: masked, 3: shares}[scores or 0]
     return shares.matmul(value), cast_to(chosen, query.dtype)
@@ -129,6 +136,46 @@ def beyond(lengths: Any, count: int) -> Any:
     return columns >= lengths.reshape((-1, 1, 1, 1)).cast(columns.dtype)
 
 
+@overload
+def attention(
+    query: Tensor[B],
+    key: Tensor[Any],
+    value: Tensor[Any],
+    mask: Tensor[Any] | None = None,
+    past_key: Tensor[Any] | None = None,
+    past_value: Tensor[Any] | None = None,
+    lengths: Tensor[Any] | None = None,
+    *,
+    heads: int | None = None,
+    key_heads: int | None = None,
+    scale: float | None = None,
+    softcap: float = 0.0,
+    is_causal: bool = False,
+    left_window: int = -1,
+    right_window: int = -1,
+    softmax_dtype: Any = None,
+    scores: None = None,
+) -> tuple[Tensor[B], Tensor[B], Tensor[B], None]: ...
+@overload
+def attention(
+    query: Tensor[B],
+    key: Tensor[Any],
+    value: Tensor[Any],
+    mask: Tensor[Any] | None = None,
+    past_key: Tensor[Any] | None = None,
+    past_value: Tensor[Any] | None = None,
+    lengths: Tensor[Any] | None = None,
+    *,
+    heads: int | None = None,
+    key_heads: int | None = None,
+    scale: float | None = None,
+    softcap: float = 0.0,
+    is_causal: bool = False,
+    left_window: int = -1,
+    right_window: int = -1,
+    softmax_dtype: Any = None,
+    scores: int,
+) -> tuple[Tensor[B], Tensor[B], Tensor[B], Tensor[B]]: ...
 def attention(
     query: Tensor[B],
     key: Tensor[Any],
@@ -180,7 +227,8 @@ def attention(
             if seen < k.shape[2]:
                 tail = positions(k.shape[2], q.device).reshape((1, k.shape[2])) >= seen
                 hidden = either(hidden, tail)
-    y, asked = attend(q, k, v, hidden, bias, scale, softcap, softmax_dtype, scores)
+    # The standard's text is a function of which every step has the dtype of the query.
+    y, asked = attend(q, k, v, hidden, bias, scale, softcap, softmax_dtype, scores, stepwise=q.dtype.bits == 16)
     return (join_heads(y) if flat else y), k, v, asked
 
 
@@ -190,7 +238,7 @@ def _extended(mask: Any, count: int, value: Any) -> Any:
     if missing <= 0:
         return mask
     shape = (*mask.shape[:-1], missing)
-    tail = creation.full(value, shape, mask.dtype, device=mask.device)  # type: ignore[call-arg]
+    tail = creation.full(value, shape, mask.dtype, device=mask.device)
     return joining.cat([mask, tail], -1)
 
 
@@ -292,7 +340,7 @@ def linear_attention(
     pace = None if rate is None else wide(rate).permute((0, 2, 1)).unsqueeze_dim(3)
     kept = None if state is None else state.dtype
     shape = (batch, key_heads, size, v.shape[3])
-    held: Any = creation.full(0.0, shape, q.dtype, device=q.device) if state is None else wide(state)  # type: ignore[call-arg]
+    held: Any = creation.full(0.0, shape, q.dtype, device=q.device) if state is None else wide(state)
     outputs = []
     for place in range(length):
         now_q, now_k, now_v = (each.narrow(2, place, 1) for each in (q, k, v))
@@ -322,7 +370,7 @@ def causal_conv(
     before = weight.shape[2] - 1
     if state is None:
         shape = (x.shape[0], x.shape[1], before)
-        state = creation.full(0.0, shape, x.dtype, device=x.device)  # type: ignore[call-arg]
+        state = creation.full(0.0, shape, x.dtype, device=x.device)
     whole: Any = joining.cat([state, x], 2)
     y = conv1d(whole, weight, bias, 1, 0, 1, x.shape[1])
     return (y if activation == "none" else silu(y)), whole.narrow(2, whole.shape[2] - before, before)

@@ -94,12 +94,12 @@ class CreationMethods:
     @staticmethod
     def empty(shape: Any, device: D | None = None, dtype: Any = None) -> Tensor[D]:
         """Take memory without writing to it."""
-        return creation.empty(shape, dtype, device=current_device() if device is None else device)  # type: ignore[call-arg]
+        return creation.empty(shape, dtype, device=current_device() if device is None else device)
 
     @staticmethod
     def full(shape: Any, fill_value: Any, device: D | None = None, dtype: Any = None) -> Tensor[D]:
         """Fill a shape with one value, which decides the kind when no dtype is given."""
-        return creation.full(fill_value, shape, dtype, device=current_device() if device is None else device)  # type: ignore[call-arg]
+        return creation.full(fill_value, shape, dtype, device=current_device() if device is None else device)
 
     @staticmethod
     def zeros(shape: Any, device: D | None = None, dtype: Any = None) -> Tensor[D]:
@@ -113,7 +113,7 @@ class CreationMethods:
 
     def full_like(self: Tensor[B], fill_value: Any) -> Tensor[B]:  # type: ignore[misc]
         """The same shape, dtype and device, filled with one value."""
-        return creation.full(fill_value, self.shape, self.dtype, device=self.device)  # type: ignore[call-arg]
+        return creation.full(fill_value, self.shape, self.dtype, device=self.device)
 
     def zeros_like(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
         """The same shape, dtype and device, filled with 0."""
@@ -125,7 +125,7 @@ class CreationMethods:
 
     def empty_like(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
         """The same shape, dtype and device, not written to."""
-        return creation.empty(self.shape, self.dtype, device=self.device)  # type: ignore[call-arg]
+        return creation.empty(self.shape, self.dtype, device=self.device)
 
     @staticmethod
     def arange(interval: Any, device: D | None = None, dtype: Any = None) -> Tensor[D]:
@@ -151,7 +151,7 @@ class CreationMethods:
         if dtype is None:
             dtype = chosen.int_dtype
         stride = interval.step if step is None else step * interval.step
-        return creation.arange(interval.start, interval.stop, stride, dtype, device=chosen)  # type: ignore[call-arg]
+        return creation.arange(interval.start, interval.stop, stride, dtype, device=chosen)
 
     @staticmethod
     def eye(size: int, device: D | None = None, dtype: Any = None) -> Tensor[D]:

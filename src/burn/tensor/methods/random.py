@@ -29,11 +29,11 @@ def draw(operation: str, shape: Any, distribution: Distribution, device: Any, dt
     sizes = as_shape(operation, shape)
     stream = device.generator().reserve(philox.words_needed(sizes.num_elements(), target))
     if isinstance(distribution, Normal):
-        return random.random_normal(*stream, distribution.mean, distribution.std, sizes, target, device=device)  # type: ignore[call-arg]
+        return random.random_normal(*stream, distribution.mean, distribution.std, sizes, target, device=device)
     if isinstance(distribution, Bernoulli):
-        return random.random_bernoulli(*stream, distribution.probability, sizes, target, device=device)  # type: ignore[call-arg]
+        return random.random_bernoulli(*stream, distribution.probability, sizes, target, device=device)
     low, high = (distribution.low, distribution.high) if isinstance(distribution, Uniform) else (0.0, 1.0)
-    return random.random_uniform(*stream, low, high, sizes, target, device=device)  # type: ignore[call-arg]
+    return random.random_uniform(*stream, low, high, sizes, target, device=device)
 
 
 class RandomMethods:

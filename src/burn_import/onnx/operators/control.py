@@ -6,6 +6,8 @@ tensors, except sequences, optionals and strings, which are Python objects anywa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from burn_import.onnx.ir.graph import Graph
 from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.operators.operation import Operation
@@ -19,7 +21,17 @@ def _form(op: Operation, index: int) -> Form:
     return Form.tensor if isinstance(type_, TensorType) and type_.dtype is not ElementType.string else Form.other
 
 
-def _bind(op: Operation, names: list[str | None], values: list[Expression]) -> None:
+def _begin(op: Operation, names: Sequence[str | None], values: Sequence[Expression]) -> None:
+    """The first values of new variables. A parameter is written as the tensor it is: others may follow it."""
+    plain: list[str | None] = list(names)
+    for index, (name, value) in enumerate(zip(names, values)):
+        if name is not None and value.form is Form.tensor and value.text.startswith("self."):
+            op.statement(f"{name}: Tensor = {value.text}")
+            plain[index] = None
+    _bind(op, plain, values)
+
+
+def _bind(op: Operation, names: Sequence[str | None], values: Sequence[Expression]) -> None:
     """All at once, so that no new value is read in the place of an old one."""
     chosen = [(name, value) for name, value in zip(names, values) if name is not None and name != value.text]
     if chosen:
@@ -33,7 +45,7 @@ def branches(op: Operation) -> list[Expression | None]:
     names: list[str | None] = [op.fresh(value_hint(value)) if value.is_used else None for value in op.node.outputs]
     condition = op.number(0)
     with op.block("if ", condition, ":"):
-        _bind(op, names, op.body("then_branch"))
+        _begin(op, names, op.body("then_branch"))
     with op.block("else:"):
         _bind(op, names, op.body("else_branch"))
     return [None if name is None else Expression.name(name, _form(op, index)) for index, name in enumerate(names)]
@@ -46,7 +58,7 @@ def loop(op: Operation) -> list[Expression | None]:
     carried = op.count - 2
     given = [op.raw(index) if _is_other(op, index) else op.tensor(index) for index in range(2, op.count)]
     names = [op.fresh(value_hint(value)) for value in op.node.outputs[:carried]]
-    _bind(op, list(names), given)
+    _begin(op, names, given)
     scans = [op.fresh(value_hint(value)) for value in op.node.outputs[carried:]]
     for name in scans:
         op.statement(f"{name} = []")
@@ -74,7 +86,7 @@ def loop(op: Operation) -> list[Expression | None]:
             condition = op.writer.number(body.outputs[0])
             _bind(op, [going, *names], [Expression("bool")(condition), *results[1 : 1 + carried]])
         else:
-            _bind(op, list(names), results[1 : 1 + carried])
+            _bind(op, names, results[1 : 1 + carried])
         if not op.has(0):
             op.statement(f"{counter} += 1")
     found: list[Expression | None] = [Expression.name(name, _form(op, index)) for index, name in enumerate(names)]
@@ -115,7 +127,7 @@ def scan(op: Operation) -> list[Expression | None]:
     backwards = op.attribute("scan_input_directions") or (0,) * scanned
     outputs = len(op.node.outputs) - states
     names = [op.fresh(value_hint(value)) for value in op.node.outputs[:states]]
-    _bind(op, list(names), [op.tensor(index) for index in range(states)])
+    _begin(op, names, [op.tensor(index) for index in range(states)])
     scans = [op.fresh(value_hint(value)) for value in op.node.outputs[states:]]
     for name in scans:
         op.statement(f"{name} = []")
@@ -133,7 +145,7 @@ def scan(op: Operation) -> list[Expression | None]:
         results = op.body("body", [*(Expression.name(name) for name in names), *slices])
         for name, value in zip(scans, results[states:]):
             op.statement(f"{name}.append({value.text})")
-        _bind(op, list(names), results[:states])
+        _bind(op, names, results[:states])
     found: list[Expression | None] = [Expression.name(name) for name in names]
     kept = op.attribute("scan_output_axes") or (0,) * outputs
     flipped = op.attribute("scan_output_directions") or (0,) * outputs

@@ -105,14 +105,13 @@ def split(op: Operation) -> list[Expression | None]:
 @operator("Slice")
 def slice_(op: Operation) -> Expression:
     """Python's own slices, which clamp and count from the end in the same way."""
-    starts = _entries(op, 1)
-    ends = _entries(op, 2)
-    if starts is None or ends is None:
+    if not all(_is_counted(op, index) for index in (1, 2)) or not all(_is_known(op, index) for index in (3, 4)):
         return _computed_slice(op)
-    axes = op.known_ints(3) if op.has(3) else list(range(len(starts)))
-    steps = op.known_ints(4) if op.has(4) else [1] * len(starts)
-    if axes is None or steps is None:
-        return _computed_slice(op)
+    starts, ends = _entries(op, 1), _entries(op, 2)
+    axes = op.known_ints(3) if op.has(3) else None
+    steps = op.known_ints(4) if op.has(4) else None
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
     if min(axes, default=0) < 0:
         axes = [axis + op.rank() if axis < 0 else axis for axis in axes]
     parts = [":"] * (max(axes, default=-1) + 1)
@@ -145,17 +144,26 @@ def _computed_slice(op: Operation) -> Expression:
     return x.item(Expression(f"tuple({bounds.text})"))
 
 
-def _entries(op: Operation, index: int) -> list[Expression] | None:
-    elements = op.elements(index)
+def _is_known(op: Operation, index: int) -> bool:
+    return not op.has(index) or op.known_ints(index) is not None
+
+
+def _is_counted(op: Operation, index: int) -> bool:
+    """Whether it is known how many bounds there are, if not which."""
+    shape = op.shape(index)
+    return op.elements(index) is not None or (shape is not None and all(isinstance(size, int) for size in shape))
+
+
+def _entries(op: Operation, index: int) -> list[Expression]:
+    elements, shape = op.elements(index), op.shape(index)
     if elements is not None:
         return elements
-    shape = op.shape(index)
-    if shape == ():
+    if not shape:
         return [op.number(index)]
-    if shape is None or not isinstance(shape[0], int):
-        return None
     numbers = op.assign("bounds", op.numbers(index))
-    return [numbers.item(place).number() for place in range(shape[0])]
+    count = shape[0]
+    assert isinstance(count, int)
+    return [numbers.item(place).number() for place in range(count)]
 
 
 def _is_end(bound: Expression) -> bool:
