@@ -15,7 +15,7 @@ PLAIN = {
 WITH_NUMBER = {
     "nn.LeakyReluConfig({a}).init()": "F.leaky_relu($0, {a})",
     "nn.EluConfig({a}).init()": "F.elu($0, {a})",
-    "nn.CeluConfig({a}).init()": "F.celu($0, {a})",
+    "nn.CeluConfig({a}).init()": "peers.celu($0, {a})",
     "nn.HardtanhConfig(-{a}, {a}).init()": "F.hardtanh($0, -{a}, {a})",
     "nn.HardShrinkConfig({a}).init()": "F.hardshrink($0, {a})",
     "nn.SoftShrinkConfig({a}).init()": "F.softshrink($0, {a})",

@@ -125,3 +125,8 @@ def padded(x: Any, pairs: list[tuple[int, int]], mode: str = "constant", value: 
     """Padding of the last dims, given from the first of them to the last."""
     flat = [size for pair in reversed(pairs) for size in pair]
     return F.pad(x, flat, mode, value) if mode == "constant" else F.pad(x, flat, mode)
+
+
+def celu(x: Any, alpha: float) -> Any:
+    """`F.celu`, which divides by an alpha rounded to f32 in its gradient."""
+    return torch.where(x > 0, x, alpha * torch.expm1(torch.clamp_max(x, 0.0) / alpha))
