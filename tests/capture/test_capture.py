@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 import warnings
@@ -449,3 +450,30 @@ def test_reading_an_argument_means_running_plainly(read):
     for place, expected in ((first, 1.0), (first, 1.0), (second, 2.0), (first, 1.0)):
         assert step(x, y, place).tolist() == [expected, expected]
     assert not step.ready
+
+
+def test_what_others_do_when_the_collector_runs_is_no_part_of_the_function():
+    seen = []
+
+    def told(phase, info):
+        seen.append(time.perf_counter())
+
+    @burn.compile
+    def doubled(x):
+        for each in range(200):
+            kept = [[each], [each]]
+        return x * 2.0 + float(len(kept))
+
+    x = burn.tensor([1.0, 2.0], device=burn.Cpu())
+    before = gc.get_threshold()
+    gc.callbacks.append(told)
+    gc.set_threshold(5)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CaptureWarning)
+            for _ in range(4):
+                assert doubled(x).tolist() == [4.0, 6.0]
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(told)
+    assert seen

@@ -38,6 +38,8 @@ def _fault(node: ast.AST) -> str:
     if isinstance(node, ast.Import):
         names = [each.name for each in node.names]
     elif isinstance(node, ast.ImportFrom):
+        if node.module == "typing" and [each.name for each in node.names] == ["Any"]:
+            return ""
         names = [node.module or ""]
     elif isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr

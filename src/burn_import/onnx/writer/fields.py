@@ -15,6 +15,7 @@ import numpy as np
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.writer.expression import Expression, first
+from burn_import.onnx.writer.hints import is_path
 from burn_import.onnx.writer.names import RESERVED, Names
 
 if TYPE_CHECKING:
@@ -159,11 +160,18 @@ FIXED = frozenset({
 })  # fmt: skip
 
 
+SCALED = frozenset({"Mul", "Div", "Add", "Sub"})
+
+
 def is_learnt(value: Value) -> bool:
-    """Whether a constant is a weight: floats that are more than a number, not only cut or compared as masks are."""
+    """Whether a constant is a weight: floats that are more than a number, not only cut or compared as masks are. A
+    single number is one if its file names it as a part of a module and something is scaled or shifted by it."""
     constant = value.constant
-    if constant is None or not constant.dtype.is_float or constant.size <= 1:
+    if constant is None or not constant.dtype.is_float or not constant.size:
         return False
+    if constant.size == 1:
+        users = [user for user, _ in value.uses]
+        return is_path(value.name) and any(isinstance(user, Node) and user.op_type in SCALED for user in users)
     return any(isinstance(user, Node) and user.op_type not in FIXED for user, _ in value.uses)
 
 

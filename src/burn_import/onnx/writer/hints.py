@@ -14,7 +14,16 @@ from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.writer.names import snake
 
 _AUTOMATIC = re.compile(r"^(onnx::.*|\d+|.*_output_\d+|val_\d+|t\d*|.*::.*|.*/.*|node_.*|tmp.*|_.*)$")
+_PATH = re.compile(r"^[A-Za-z]\w*(\.\w+)*$", re.ASCII)
 LAST_WORDS = {"weight", "bias", "kernel", "gamma", "beta", "running_mean", "running_var", "weights", "scale", "w", "b"}
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is the path of a parameter, `layer.0.gamma` or `logit_scale`, not one that a tool made up."""
+    if _AUTOMATIC.match(name) or not _PATH.match(name):
+        return False
+    words = name.split(".")
+    return (len(words) > 1 and not words[-1].isdigit()) or name.split("_")[-1].lower() in LAST_WORDS - {"w", "b"}
 
 
 def node_hint(node: Node, kind: str, weights: Sequence[Value] = ()) -> str:
@@ -57,8 +66,59 @@ def nested(paths: Sequence[str]) -> list[str]:
     return scopes
 
 
+_QUANTIZED = ("DequantizeLinear", "QuantizeLinear")
+_ROLES = {1: "weight", 2: "bias"}
+_WEIGHTED = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
+
+
+def only_user(node: Node) -> Node | None:
+    """The node of the same graph that alone uses what a node without bodies gives."""
+    users = [user for value in node.outputs for user, _ in value.uses]
+    if node.subgraphs or len(users) != 1 or not isinstance(users[0], Node) or users[0].graph is not node.graph:
+        return None
+    return users[0]
+
+
+def is_prepared_weight(value: Value) -> bool:
+    """Whether a value is a weight that the file keeps in steps of a scale."""
+    node = value.node
+    return (
+        node is not None
+        and node.op_type == "DequantizeLinear"
+        and all(each is None or each.constant is not None for each in node.inputs)
+    )
+
+
+def _role(value: Value) -> str:
+    """What a weight of a layer is to it."""
+    for user, index in value.uses:
+        if isinstance(user, Node) and user.op_type in _WEIGHTED and index in _ROLES:
+            return _ROLES[index]
+    return "weight"
+
+
+def is_scale(value: Value) -> bool:
+    """Whether a constant is the scale of a quantisation."""
+    return any(isinstance(user, Node) and user.op_type in _QUANTIZED and index == 1 for user, index in value.uses)
+
+
+def _quantized_hint(value: Value) -> str | None:
+    """The name of a part of a quantised weight, or of the scale or zero point of a result."""
+    for user, index in value.uses:
+        if isinstance(user, Node) and user.op_type in _QUANTIZED:
+            part = ("", "scale", "zero_point")[index]
+            if not is_prepared_weight(user.outputs[0]):
+                return part or None
+            return "_".join(word for word in (_role(user.outputs[0]), part or "steps") if word)
+    return None
+
+
 def constant_hint(value: Value, *, plain: bool = False) -> str:
-    """The name of a parameter or table; `plain` ones come from the element type alone."""
+    """The name of a parameter or table; `plain` ones come from what it is for, or the element type."""
+    if plain or _AUTOMATIC.match(value.name) or not snake(value.name):
+        part = _quantized_hint(value)
+        if part is not None:
+            return part
     if plain or _AUTOMATIC.match(value.name) or not snake(value.name):
         return "weight" if value.tensor.dtype is not None and value.tensor.dtype.is_float else "table"
     return value.name
@@ -120,6 +180,8 @@ def _operation(value: Value) -> str:
     node = source.node
     if node is None:
         return "value"
+    if is_prepared_weight(source):
+        return _role(source)
     names = _RESULTS.get(node.op_type, ())
     return names[source.index] if source.index < len(names) else node.op_type
 

@@ -33,10 +33,16 @@ def snake(text: str, longest: int | None = LONGEST) -> str:
     words = _CAMEL.sub("_", words).lower()
     words = re.sub(r"_+", "_", words).strip("_")
     if longest is not None and len(words) > longest:
-        words = words[-longest:].lstrip("_")
+        words = _last_words(words, longest)
     if words and words[0].isdigit():
         words = f"n{words}"
     return words
+
+
+def _last_words(words: str, longest: int) -> str:
+    """As many whole words from the end as there is room for, and at least one."""
+    start = words.find("_", len(words) - longest - 1) + 1
+    return words[start:] if start else words.rpartition("_")[2]
 
 
 def camel(text: str) -> str:

@@ -11,9 +11,9 @@ from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation, Unsupported
 from burn_import.onnx.writer.expression import Argument, Expression, Form, call, first, literal
-from burn_import.onnx.writer.fields import LITERAL, Array, Source, Weight
+from burn_import.onnx.writer.fields import LITERAL, Array, Source, Weight, is_learnt
 from burn_import.onnx.writer.frame import form_of
-from burn_import.onnx.writer.hints import constant_hint, node_hint, relative
+from burn_import.onnx.writer.hints import constant_hint, is_scale, node_hint, relative
 from burn_import.onnx.writer.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class Operands(Symbols):
         return self.tensor(value)
 
     def _is_learnt(self, value: Value) -> bool:
-        """Whether blocks that are alike differ in this number, so that it belongs into the record."""
+        """Whether a number belongs into the record: it was learnt, or blocks that are alike differ in it."""
+        if is_learnt(value) or is_scale(value):
+            return True
         return self.current is not None and (self.current, value) in self.classes.learnt
 
     def _is_plain_tensor(self, value: Value) -> bool:
@@ -155,7 +157,9 @@ class Operands(Symbols):
         if constant.dtype.burn is None:
             raise Unsupported(f"a constant of {constant.dtype}")
         if self._is_learnt(value):
-            return self.fields.parameter("scale" if self._multiplies() else "shift", Weight(value))
+            named = is_scale(value) or (is_learnt(value) and not self.plain_fields)
+            hint = self.constant_hint(value) if named else "scale" if self._multiplies() else "shift"
+            return self.fields.parameter(hint, Weight(value))
         small = constant.size <= (1 if constant.dtype.is_float else LITERAL)
         if small and constant.dtype in ARITHMETIC and constant.size:
             return self.fields.constant(self.constant_hint(value), constant.array)

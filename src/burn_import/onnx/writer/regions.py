@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.passes.common import RANDOM
-from burn_import.onnx.writer.hints import LAST_WORDS, scope_of
+from burn_import.onnx.writer.hints import LAST_WORDS, is_prepared_weight, only_user, scope_of
 from burn_import.onnx.writer.region import Item, Region, Scope, signature, varying, weighted
 from burn_import.onnx.writer.repeats import structured
 from burn_import.onnx.writer.sharing import untangled
@@ -31,6 +31,7 @@ def regions(graph: Graph) -> list[Item]:
     nodes = list(graph)
     if len(nodes) < FROM:
         return list(nodes)
+    nodes = _beside_users(nodes)
     early = _early(nodes)
     nodes = [node for node in nodes if node not in early]
     items = _grouped(list(zip(nodes, _scopes(nodes))), ())
@@ -39,6 +40,21 @@ def regions(graph: Graph) -> list[Item]:
     items = untangled([*early, *structured(_worthwhile(items, counts), ())])
     _name(items, ())
     return items
+
+
+def _beside_users(nodes: Sequence[Node]) -> list[Node]:
+    """Nodes in order, with those that prepare a weight (from bytes, for instance) in front of the one that uses it."""
+    place = {node: index for index, node in enumerate(nodes)}
+    users: dict[Node, Node] = {}
+    for node in nodes:
+        user = only_user(node)
+        made = (value.node for value in node.inputs if value is not None and value.constant is None)
+        if user is not None and node.op_type not in RANDOM and all(each in users for each in made):
+            users[node] = user
+    for node in reversed(nodes):
+        if node in users:
+            place[node] = place[users[node]]
+    return sorted(nodes, key=place.__getitem__)
 
 
 def _early(nodes: Sequence[Node]) -> dict[Node, None]:
@@ -199,7 +215,7 @@ def _drop(region: Region, nodes: set[Node]) -> None:
 
 def _scopes(nodes: Sequence[Node]) -> list[Scope]:
     """The scope of each node; one that has none is in what its neighbours have in common."""
-    known = [_parts(scope_of(node)) if node.scope or node.name.startswith("/") else _by_weights(node) for node in nodes]
+    known = [_scope(node) for node in nodes]
     after: list[Scope | None] = [None] * len(nodes)
     following: Scope | None = None
     for index in range(len(nodes) - 1, -1, -1):
@@ -214,6 +230,13 @@ def _scopes(nodes: Sequence[Node]) -> list[Scope]:
         found.append(scope)
         before = scope
     return found
+
+
+def _scope(node: Node) -> Scope | None:
+    user = only_user(node) if is_prepared_weight(node.outputs[0]) else None
+    if user is not None:
+        return _scope(user)
+    return _parts(scope_of(node)) if node.scope or node.name.startswith("/") else _by_weights(node)
 
 
 def _common(one: Scope, other: Scope) -> Scope:
