@@ -286,3 +286,40 @@ def test_what_cannot_be_written_is_refused_with_a_reason() -> None:
     model.graph.node[0].attribute.append(helper.make_attribute("reduction", "median"))
     with pytest.raises(OnnxError, match="reduction 'median'"):
         load(model, burn.NdArray())
+
+
+NARROW = [
+    ("LpPool", (2, 2, 2), {"kernel_shape": [3], "strides": [3], "auto_pad": "VALID", "p": 1}),
+    ("LpPool", (1, 2, 7, 2), {"kernel_shape": [3, 3], "strides": [1, 2], "pads": [2, 0, 1, 0], "p": 2}),
+    ("LpPool", (1, 1, 1, 8, 5), {"kernel_shape": [4, 3, 3], "strides": [4, 4, 4], "p": 3}),
+    ("MaxPool", (1, 1, 2, 6, 5), {"kernel_shape": [4, 3, 3], "strides": [3, 1, 2]}),
+    ("AveragePool", (1, 1, 2, 6, 5), {"kernel_shape": [4, 3, 3], "strides": [3, 1, 2]}),
+]
+
+
+@pytest.mark.parametrize("sized", [True, False], ids=["sized", "not sized"])
+@pytest.mark.parametrize(("operator", "shape", "attributes"), NARROW)
+def test_a_window_wider_than_its_input_by_less_than_a_stride_is_one_window(
+    operator: str, shape: tuple[int, ...], attributes: dict[str, Any], sized: bool
+) -> None:
+    model = _pool(operator, shape if sized else (None,) * len(shape), attributes)
+    x = floats(*shape)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (theirs,) = session.run(None, {"x": x})
+    assert theirs.size
+    ours = load(model, burn.NdArray()).run({"x": x})["y"]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
+def test_a_window_wider_than_its_input_by_a_stride_is_none(operator: str) -> None:
+    model = _pool(operator, (None,) * 3, {"kernel_shape": [4], "strides": [3]})
+    with pytest.raises(burn.ShapeError, match="larger than x"):
+        load(model, burn.NdArray()).run({"x": floats(2, 2, 1)})
+
+
+def _pool(operator: str, shape: tuple[int | None, ...], attributes: dict[str, Any]) -> onnx.ModelProto:
+    node = helper.make_node(operator, ["x"], ["y"], **attributes)
+    kinds = [helper.make_tensor_value_info("x", 1, shape), helper.make_tensor_value_info("y", 1, None)]
+    graph = helper.make_graph([node], "pool", kinds[:1], kinds[1:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)

@@ -43,8 +43,9 @@ def _count(
 ) -> int:
     """How many windows; a partial one at the end must start inside the input or the padding before it."""
     if not ceil_mode:
-        count = positions(size, kernel, stride, padding, dilation)
-        return 1 if partial and count == 0 else count
+        if partial and 0 < extent(kernel, dilation) - size - sum(padding) < stride:
+            return 1
+        return positions(size, kernel, stride, padding, dilation)
     count = positions(size, kernel, stride, (padding[0], padding[1] + stride - 1), dilation)
     return count - 1 if (count - 1) * stride >= size + padding[0] else count
 
@@ -252,12 +253,14 @@ def avg_pool_padded(
     return (total / constant(divisors, total.dtype, x.device)).cast(x.dtype)  # type: ignore[no-any-return]
 
 
-def _lp_rule(op: Op, x: Any, p: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any) -> Any:
+def _lp_rule(
+    op: Op, x: Any, p: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any, partial: Any
+) -> Any:
     order = number(op, "p", p)
     if not order > 0:
         raise ArgumentError(f"{op.name}: p must be above 0, got {order}")
-    shape, settings = _geometry(op, x.shape, kernel, stride, padding, dilation, ceil_mode)
-    return shape, x.dtype, (order, *settings, bool(ceil_mode))
+    shape, settings = _geometry(op, x.shape, kernel, stride, padding, dilation, ceil_mode, partial)
+    return shape, x.dtype, (order, *settings, bool(ceil_mode), bool(partial))
 
 
 @composite(rule=_lp_rule, prepare=prepared(only_floats))
@@ -269,10 +272,14 @@ def lp_pool(
     padding: Any = 0,
     dilation: Any = 1,
     ceil_mode: bool = False,
+    partial: bool = False,
 ) -> Tensor[B]:
-    """Take the p-norm of each window: the p-th root of the sum of its p-th powers."""
+    """Take the p-norm of each window: the p-th root of the sum of its p-th powers.
+
+    With `partial` an input that is narrower than a window, by less than a stride, still has one.
+    """
     spatial = tuple(x.shape[2:])
-    counts = tuple(_count(*each, ceil_mode) for each in zip(spatial, kernel_size, stride, padding, dilation))
+    counts = tuple(_count(*each, ceil_mode, partial) for each in zip(spatial, kernel_size, stride, padding, dilation))
     values: Any = wide(x).abs()
     powers = values if p == 1.0 else values * values if p == 2.0 else values**p
     total = _window_sums(powers, counts, kernel_size, stride, padding, dilation)

@@ -102,9 +102,9 @@ def lp_pool(op: Operation) -> Expression:
     dims = len(kernel)
     ones = (1,) * dims
     strides, dilations = op.attribute("strides") or ones, op.attribute("dilations") or ones
-    return op.function("module", "lp_pool")(
-        op.x, op.attribute("p"), list(kernel), list(strides), padding(op, dims), list(dilations), op.flag("ceil_mode")
-    )
+    settings = (list(kernel), list(strides), padding(op, dims), list(dilations), op.flag("ceil_mode"))
+    rest = (True,) if _may_be_narrow(op, kernel, dilations) else ()
+    return op.function("module", "lp_pool")(op.x, op.attribute("p"), *settings, *rest)
 
 
 @operator("GlobalLpPool")
