@@ -26,10 +26,12 @@ ENTRIES = read_list(Path(__file__).with_name("real_models.json"))
 
 
 @pytest.fixture(scope="session")
-def models(request: pytest.FixtureRequest) -> tuple[Path, list[str]]:
+def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """The folder of the models, and what could not be downloaded."""
     given = os.environ.get("BURN_REAL_MODELS")
-    folder = Path(given) if given else Path(str(request.config.cache.mkdir("real_models")))
+    cache = getattr(request.config, "cache", None)  # none under `-p no:cacheprovider`
+    kept = tmp_path_factory.mktemp("real_models") if cache is None else Path(str(cache.mkdir("real_models")))
+    folder = Path(given) if given else kept
     said: list[str] = []
     if not given:
         for sentence in fetch(ENTRIES, folder):
