@@ -44,6 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         changed.setenv("BURN_CACHE", str(tmp_path))
         tuning.answers().reload()
         yield tmp_path
+    Cpu().sync()  # what was recorded and not read must not become part of another test's plan
     tuning.answers().reload()
 
 
