@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= auto
-SAMPLE ?= 10
+SAMPLE ?= 25
 ARGS ?=
 
 BIN := $(VENV)/bin

@@ -47,7 +47,7 @@ refused("dft", random(4, 2), 0, error=ArgumentError, match="a length of 1 or mor
 
 
 def _framed(x: Any, window: Any, frame_step: int, frame_length: int | None = None, onesided: bool = True) -> Any:
-    signal = _complex(x)
+    signal = x if x.ndim == 2 else _complex(x)
     length = frame_length or (x.shape[1] if window is None else window.shape[0])
     frames = signal.unfold(1, length, frame_step)
     found = torch.fft.fft(frames if window is None else frames * window)
@@ -60,9 +60,11 @@ def _stft() -> Iterator[Sample]:
     yield call(random(1, 11, 1), None, 3, 5, tolerance=1e-5)
     yield call(random(1, 9, 2), random(4, low=0.1), 4, 4, False, tolerance=1e-5)
     yield call(random(1, 6, 1), None, 6, tolerance=1e-5)
+    yield call(random(2, 9), random(4, low=0.1), 3, tolerance=1e-5)
 
 
-refused("short_time_dft", random(2, 8), None, 2, error=ShapeError, match="the last dim must hold|needs signals")
+refused("short_time_dft", random(8), None, 2, error=ShapeError, match="the last dim must hold|needs signals")
+refused("short_time_dft", random(2, 8, 3), None, 2, error=ShapeError, match="the last dim must hold")
 refused("short_time_dft", random(2, 8, 1), None, 0, 4, error=ArgumentError, match="frame_step must be 1 or more")
 refused("short_time_dft", random(2, 8, 1), None, 1, 9, error=ArgumentError, match="frames of 9 do not fit")
 refused("short_time_dft", random(2, 8, 1), random(3), 1, 4, error=ShapeError, match="window has shape")
