@@ -13,7 +13,7 @@ import pytest
 hypothesis.settings.register_profile("burn", deadline=None)
 hypothesis.settings.load_profile("burn")
 
-# PyTorch's kernels for matrix tiles crash on virtual machines that advertise tiles and do not keep them.
+# PyTorch's bf16 kernels for matrix tiles (AMX) have crashed on virtual machines that advertise them.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 # What was measured on this machine must not change which kernels are tested.
