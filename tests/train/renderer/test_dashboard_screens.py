@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("textual")
+from textual.widgets import Static
 
 from burn.train.renderer.dashboard.app import Dashboard
 from burn.train.renderer.dashboard.feed import Feed
@@ -244,6 +245,20 @@ def test_it_follows_the_size_of_the_terminal() -> None:
                 break
             await pilot.pause(0.1)
         assert column(screen(app), "Plots")[2].split()[:1] == ["2.20"]
+
+    drive(LARGE, script)
+
+
+def test_panes_that_get_their_size_after_a_frame_are_drawn_again() -> None:
+    """The layout may follow the terminal's resize by more than a frame, with no batch after it."""
+
+    async def script(app: Dashboard, pilot: Any) -> None:
+        chart = app.screen.query_one("#chart", Static)
+        before = chart.size.height
+        app.screen.query_one("#log").styles.height = "60%"
+        await pilot.pause(0.5)
+        assert chart.size.height < before
+        assert app._shown[chart].plain.count("\n") + 1 == chart.size.height
 
     drive(LARGE, script)
 

@@ -13,6 +13,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.css.query import NoMatches
 from textual.screen import ModalScreen
 from textual.widgets import RichLog, Static
 
@@ -21,6 +22,7 @@ from burn.train.renderer.dashboard.messages import Message
 from burn.train.renderer.dashboard.state import DashboardState
 
 FRAMES_PER_SECOND = 4.0
+SIZED = ("tabs", "metrics-text", "chart", "kinds", "progress", "status")
 
 
 class Popup(ModalScreen[str]):
@@ -119,7 +121,7 @@ class Dashboard(App[str]):
         self._frames_per_second = frames_per_second
         self.state, self._answer, self._persist = state, answer, persist
         self._inbox: list[Message] = []
-        self._drawn = -1
+        self._drawn: tuple[Any, ...] = ()
         self._logged = 0
         self._shown: dict[Static, Text] = {}
 
@@ -145,11 +147,6 @@ class Dashboard(App[str]):
         """Begin to draw."""
         self.set_interval(1 / self._frames_per_second, self.draw)
 
-    def on_resize(self) -> None:
-        """Everything has another size."""
-        self._drawn = -1
-        self._shown.clear()
-
     def receive(self, message: Message) -> None:
         """Take a message in, from any thread; it is seen with the next frame."""
         self._inbox.append(message)
@@ -161,14 +158,19 @@ class Dashboard(App[str]):
             self.state.feed(message)
             if message["kind"] == "end":
                 self.call_later(self._end)
-        if self.state.version == self._drawn:
-            return
-        self._drawn = self.state.version
         state, base = self.state, self.screen_stack[0]
-        base.query_one(TabBar).draw()
-        metrics, chart, kinds, progress, status = (
-            base.query_one(f"#{name}", Static) for name in ("metrics-text", "chart", "kinds", "progress", "status")
-        )
+        try:
+            widgets = [base.query_one(f"#{name}", Static) for name in SIZED]
+        except NoMatches:  # the app is about to close
+            return
+        # the sizes themselves: a frame may fall between a resize of the terminal and the layout that follows it
+        drawn = (state.version, *(widget.size for widget in widgets))
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        tabs, metrics, chart, kinds, progress, status = widgets
+        assert isinstance(tabs, TabBar)
+        tabs.draw()
         self._show(metrics, panes.metrics(state, metrics.size.width))
         self._show(status, panes.status(state))
         self._show(kinds, panes.kinds(state, kinds.size.width))
