@@ -6,7 +6,8 @@
 
 Each checkout has a process of its own for each workload. They take turns, and idle blocks take turns with busy ones, so
 that whatever else the machine does meets all alike. A block gives the mean of its steps, slow ones included, and the
-fastest.
+fastest. Before each block the workload runs for a while that is not counted (`--settle`): a team notices within some
+tens of milliseconds that it has to share a core, and within half a second that it does not any more.
 """
 
 from __future__ import annotations
@@ -46,8 +47,10 @@ class Subject:
         self.times: dict[bool, list[float]] = {False: [], True: []}
         self.fastest = {False: float("inf"), True: float("inf")}
 
-    def measure(self, busy: bool, seconds: float) -> None:
+    def measure(self, busy: bool, seconds: float, settle: float) -> None:
         """A block of steps: the mean milliseconds of one, and the fewest."""
+        if settle:
+            self.block(settle)
         mean, fastest = self.block(seconds)
         self.times[busy].append(mean)
         self.fastest[busy] = min(self.fastest[busy], fastest)
@@ -108,6 +111,7 @@ def main() -> None:
     parser.add_argument("--only", choices=WORKLOADS, action="append")
     parser.add_argument("--blocks", type=int, default=11)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--settle", type=float, default=0.7, help="seconds before a block that do not count")
     parser.add_argument("--threads", type=int, default=0, help="threads of each process; 0 for its default")
     options = parser.parse_args()
     if options.serve:
@@ -123,7 +127,7 @@ def main() -> None:
             for busy in (False, True):
                 for each in subjects:
                     with busy_core(core) if busy else nullcontext():
-                        each.measure(busy, options.seconds)
+                        each.measure(busy, options.seconds, options.settle)
         print(f"{name}: milliseconds a step, median [quartiles] of {options.blocks} blocks")
         for each in subjects:
             idle, busy_times = each.times[False], each.times[True]

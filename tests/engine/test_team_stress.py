@@ -187,3 +187,33 @@ def test_a_worker_that_never_wakes_holds_nobody_up() -> None:
     pool._threads = 4
     for _ in range(100):
         assert counted.run()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say how long a thread ran")
+def test_a_worker_that_loses_its_core_rests_between_chunks() -> None:
+    """Two threads and a process that never sleeps on one core: the worker loses time until it takes less."""
+    program = f"""{COMMON}
+from burn.backend.cpu.resting_code import RECORD
+core = min(os.sched_getaffinity(0))
+os.sched_setaffinity(0, [core])
+other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+pool = Pool()
+pool.threads = 2
+counted = Counted(pool, extent=64, kernels=50)
+until = time.monotonic() + 60
+try:
+    while time.monotonic() < until:
+        for _ in range(50):
+            assert counted.run()
+        resting = dict(zip(RECORD, pool._team._team.places[0].share.resting))
+        if resting["ratio"] >= 16:
+            break
+    print("rests" if resting["ratio"] >= 16 else resting)
+    assert os.sched_getaffinity(0) == {{core}}
+    for _ in range(200):
+        assert counted.run()
+finally:
+    other.kill()
+    other.wait()
+"""
+    assert run_program("import subprocess, sys\n" + program, timeout=120) == "rests\n"

@@ -16,18 +16,17 @@ from burn.backend.cpu.native import keep_for_ever, native
 
 MOST_THREADS = 1024
 
-BRIEF = 2e-4
-"""Seconds that a worker looks for work before it asks whether others want its core: small kernels come in between."""
-PATIENT = 1e-3
-"""Seconds that it goes on looking if nobody does: the Python between two plans."""
+BRIEF = 3e-5
+"""Seconds that a worker which has to share its core looks for work before it sleeps."""
+PATIENT = 1.2e-3
+"""Seconds that others look: small kernels come in between, and the Python between two plans."""
 CALLER = 60e-6
 """Seconds that a caller looks for the end of chunks that others have begun. While it sleeps they may have its core."""
 
 QUICK = 2e-4
 """Seconds that chunks which are taken together may last; with slower ones fewer are taken."""
 TURN = 1e-3
-"""Seconds after which a worker offers its core to others, while it holds no chunk. The system would take it after one
-and a half to three, in the middle of one."""
+"""Seconds of work after which a worker looks whether it lost its core meanwhile."""
 
 _LINE = 64
 _LOCK_BYTES = 256
@@ -44,8 +43,8 @@ class _Share(ctypes.Structure):
         ("next", ctypes.c_void_p),
         ("worker", ctypes.c_int64),
         ("team", ctypes.c_void_p),
-        ("since", ctypes.c_int64),
-        ("lost", ctypes.c_int64 * 2),
+        ("_more_padding", ctypes.c_int64 * 3),
+        ("resting", ctypes.c_int64 * 16),
     )
 
 

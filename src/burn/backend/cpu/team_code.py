@@ -4,8 +4,8 @@
 share, so that it finds in its cache what it made in the step before, and then from the shares of others: what a thread
 does not begin because it lost its core, or has not woken yet, others do. The thread that runs the plan waits only for
 chunks that were begun. So that these are over soon, a thread takes as many at a time as last for some hundred
-microseconds, and a worker offers its core to others now and then while it holds none, before the system takes it away
-in the middle of one.
+microseconds, and a worker that has to share its core rests while it holds none (`resting_code.py`), before the system
+takes the core away in the middle of one.
 
 What is left of a share is a *ticket*: the number of its filling and how many chunks are left, in one word that is
 changed by compare-and-exchange only. Whoever exchanges it successfully had a ticket of a step that is not over, so
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 
+from burn.backend.cpu.resting_code import RECORD, resting_code, with_addresses
 from burn.backend.cpu.waiting_code import clock, has_futex, pause, waiting_code
 
 TEAM_SYMBOLS = ["work", "offer", "look"]
@@ -30,20 +31,21 @@ CHUNKS = 16
 
 TYPES = """
 ; One cache line for what changes, one for what does not while a run has the worker.
-%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, i64, [2 x i64] }
+; A third one is the worker's own.
+%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, [3 x i64], RECORD, [6 x i64] }
 ;  0 ticket: filling << 16 | chunks left   1 whether its worker sleeps   4 job   5 number of the share   6 next share of
-;  the run, in a ring   7 number of the worker   8 team   9 when its worker last had to wait for its core
-;  10 what `lost_core` remembers
+;  the run, in a ring   7 number of the worker   8 team   10 and on what `resting_code.py` remembers
 
-%Job = type { ptr, ptr, i64, i64, i64, [3 x i64], i32, i32, [7 x i64], %Share }
-;  0 kernel   1 slots   2 extent   3 chunks   4 shares   6 chunks finished   7 whether the caller sleeps   9 its share
+%Job = type { ptr, ptr, i64, i64, i64, i32, [5 x i32], i32, i32, [7 x i64], %Share }
+;  0 kernel   1 slots   2 extent   3 chunks   4 shares   5 the caller's core   7 chunks finished   8 whether the caller
+;  sleeps   10 its share
 
 %Place = type { %Share, %Job }  ; of one worker; a run uses the job of the first worker that it hires
 
 %Team = type { [16 x i64], i64, ptr, ptr, i64, i64, i64, i64, i64, [8 x i64], [0 x %Place] }
 ;  0 free workers, a bit each   1 words of these in use   2 lock   3 condition   looks before sleeping: 4 of a worker
-;  that lost its core   5 of one that did not, after these   6 of a caller   on the clock: 7 how long chunks that are
-;  taken together may last   8 how long a worker keeps its core   10 places
+;  that has to rest   5 of one that has not   6 of a caller   on the clock: 7 how long chunks that are taken together
+;  may last   8 how long a worker runs before it looks whether it lost its core   10 places
 
 %Crew = type { ptr, i64, i64, ptr, ptr }  ; of a run: team, threads wanted, workers hired, job, last share of the ring
 """
@@ -51,27 +53,24 @@ TYPES = """
 SHARING = """
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.readcyclecounter()
-declare i32 @sched_yield()
 declare i64 @llvm.umax.i64(i64, i64)
 
-; Run chunks of a share until none is left. Gives how many, their job, and the chunks of its step. `self` is the share
-; of the worker that does it, null for a caller.
+; Run chunks of a share until none is left, or the worker's stint is over. Gives how many, their job, and the chunks of
+; its step. `self` is the share of the worker that does it, null for a caller.
 define internal { i64, ptr, i64 } @drain(ptr %share, ptr %self, ptr %team) nounwind {
 entry:
   %quickp = getelementptr %Team, ptr %team, i64 0, i32 7
   %quick = load i64, ptr %quickp
-  %turnp = getelementptr %Team, ptr %team, i64 0, i32 8
-  %turn = load i64, ptr %turnp
-  %sincep = getelementptr %Share, ptr %self, i64 0, i32 9
+  AT %self: since stint
   %is.caller = icmp eq ptr %self, null
   %jobp = getelementptr %Share, ptr %share, i64 0, i32 4
   %numberp = getelementptr %Share, ptr %share, i64 0, i32 5
   br label %look
 look:
-  %count = phi i64 [ 0, %entry ], [ %count, %missed ], [ %more, %run ], [ %more, %keep ], [ %more, %yield ]
-  %of = phi ptr [ null, %entry ], [ %of, %missed ], [ %job, %run ], [ %job, %keep ], [ %job, %yield ]
-  %all = phi i64 [ 0, %entry ], [ %all, %missed ], [ %chunks, %run ], [ %chunks, %keep ], [ %chunks, %yield ]
-  %most = phi i64 [ 65535, %entry ], [ %most, %missed ], [ %most.1, %run ], [ %most.1, %keep ], [ %most.1, %yield ]
+  %count = phi i64 [ 0, %entry ], [ %count, %missed ], [ %more, %run ], [ %more, %keep ]
+  %of = phi ptr [ null, %entry ], [ %of, %missed ], [ %job, %run ], [ %job, %keep ]
+  %all = phi i64 [ 0, %entry ], [ %all, %missed ], [ %chunks, %run ], [ %chunks, %keep ]
+  %most = phi i64 [ 65535, %entry ], [ %most, %missed ], [ %most.1, %run ], [ %most.1, %keep ]
   %ticket = load atomic i64, ptr %share acquire, align 8
   %left = and i64 %ticket, 65535
   %nothing = icmp eq i64 %left, 0
@@ -118,25 +117,27 @@ run:
   %most.1 = select i1 %slow, i64 %some, i64 65535
   br i1 %is.caller, label %look, label %keep
 keep:
-  %since = load i64, ptr %sincep
-  %kept = sub i64 %now, %since
-  %long = icmp ugt i64 %kept, %turn
-  br i1 %long, label %yield, label %look
-yield:
-  %yielded = call i32 @sched_yield()
-  %again = CLOCK
-  store i64 %again, ptr %sincep
-  br label %look
+  %begin = load i64, ptr %since
+  %limit = load i64, ptr %stint
+  %kept = sub i64 %now, %begin
+  %long = icmp ugt i64 %kept, %limit
+  br i1 %long, label %done, label %look
 done:
-  %a = insertvalue { i64, ptr, i64 } poison, i64 %count, 0
-  %b = insertvalue { i64, ptr, i64 } %a, ptr %of, 1
-  %c = insertvalue { i64, ptr, i64 } %b, i64 %all, 2
+  %run.count = phi i64 [ %count, %look ], [ %more, %keep ]
+  %run.of = phi ptr [ %of, %look ], [ %job, %keep ]
+  %run.all = phi i64 [ %all, %look ], [ %chunks, %keep ]
+  %a = insertvalue { i64, ptr, i64 } poison, i64 %run.count, 0
+  %b = insertvalue { i64, ptr, i64 } %a, ptr %run.of, 1
+  %c = insertvalue { i64, ptr, i64 } %b, i64 %run.all, 2
   ret { i64, ptr, i64 } %c
 }
 
-; Drain a share for its job; the last to finish wakes the caller if it sleeps.
+; Drain a share for its job; the last to finish wakes the caller if it sleeps. Who rests holds nothing.
 define internal void @help(ptr %share, ptr %self, ptr %team) nounwind {
 entry:
+  AT %self: since stint
+  br label %drain
+drain:
   %drained = call { i64, ptr, i64 } @drain(ptr %share, ptr %self, ptr %team)
   %count = extractvalue { i64, ptr, i64 } %drained, 0
   %some = icmp ne i64 %count, 0
@@ -144,21 +145,31 @@ entry:
 report:
   %job = extractvalue { i64, ptr, i64 } %drained, 1
   %chunks = extractvalue { i64, ptr, i64 } %drained, 2
-  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 6
-  %sleepsp = getelementptr %Job, ptr %job, i64 0, i32 7
+  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 7
+  %sleepsp = getelementptr %Job, ptr %job, i64 0, i32 8
   %count.short = trunc i64 %count to i32
   %chunks.short = trunc i64 %chunks to i32
   %before = atomicrmw add ptr %finishedp, i32 %count.short seq_cst, align 8
   %now = add i32 %before, %count.short
   %last = icmp eq i32 %now, %chunks.short
-  br i1 %last, label %tell, label %done
+  br i1 %last, label %tell, label %told
 tell:
   %sleeps = load atomic i32, ptr %sleepsp seq_cst, align 4
   %caller.sleeps = icmp ne i32 %sleeps, 0
-  br i1 %caller.sleeps, label %wake, label %done
+  br i1 %caller.sleeps, label %wake, label %told
 wake:
   call void @rouse(ptr %finishedp, ptr %team)
-  br label %done
+  br label %told
+told:
+  %now.clock = CLOCK
+  %begin = load i64, ptr %since
+  %limit = load i64, ptr %stint
+  %kept = sub i64 %now.clock, %begin
+  %long = icmp ugt i64 %kept, %limit
+  br i1 %long, label %pause, label %drain
+pause:
+  call void @rest(ptr %self, ptr %team)
+  br label %drain
 done:
   ret void
 }
@@ -168,6 +179,7 @@ define ptr @work(ptr %share) nounwind {
 entry:
   %teamp = getelementptr %Share, ptr %share, i64 0, i32 8
   %team = load ptr, ptr %teamp
+  call void @wake(ptr %share)
   %jobp = getelementptr %Share, ptr %share, i64 0, i32 4
   %nextp = getelementptr %Share, ptr %share, i64 0, i32 6
   br label %wait
@@ -201,14 +213,17 @@ other:
 define internal i64 @await_filling(ptr %share, i64 %seen, ptr %team) nounwind {
 entry:
   %sleepsp = getelementptr %Share, ptr %share, i64 0, i32 1
-  %lostp = getelementptr %Share, ptr %share, i64 0, i32 10
+  AT %share: ratio
+  %sixteenths = load i64, ptr %ratio
+  %rests = icmp ne i64 %sixteenths, 0
   %briefp = getelementptr %Team, ptr %team, i64 0, i32 4
   %brief = load i64, ptr %briefp
+  %patientp = getelementptr %Team, ptr %team, i64 0, i32 5
+  %patient = load i64, ptr %patientp
+  %limit = select i1 %rests, i64 %brief, i64 %patient
   br label %look
 look:
-  %looks = phi i64 [ 0, %entry ], [ %looks.1, %again ], [ 0, %patient ]
-  %limit = phi i64 [ %brief, %entry ], [ %limit, %again ], [ %more, %patient ]
-  %asked = phi i1 [ false, %entry ], [ %asked, %again ], [ true, %patient ]
+  %looks = phi i64 [ 0, %entry ], [ %looks.1, %again ]
   %ticket = load atomic i64, ptr %share acquire, align 8
   %filling = lshr i64 %ticket, 16
   %moved = icmp ne i64 %filling, %seen
@@ -219,14 +234,8 @@ again:
   %go.on = icmp ult i64 %looks.1, %limit
   br i1 %go.on, label %look, label %tired
 tired:
-  br i1 %asked, label %sleep, label %ask
-ask:
-  %lost = call i1 @lost_core(ptr %lostp)
-  br i1 %lost, label %sleep, label %patient
-patient:
-  %morep = getelementptr %Team, ptr %team, i64 0, i32 5
-  %more = load i64, ptr %morep
-  br label %look
+  call void @settle(ptr %share, ptr %team)
+  br label %sleep
 sleep:
   %armed = atomicrmw xchg ptr %sleepsp, i32 1 seq_cst, align 8
   %ticket.now = load atomic i64, ptr %share seq_cst, align 8
@@ -235,9 +244,7 @@ sleep:
   br i1 %moved.now, label %disarm, label %doze
 doze:
   call void @nap(ptr %sleepsp, i32 1, ptr %team)
-  %sincep = getelementptr %Share, ptr %share, i64 0, i32 9
-  %woken = CLOCK
-  store i64 %woken, ptr %sincep
+  call void @wake(ptr %share)
   br label %sleep
 disarm:
   store atomic i32 0, ptr %sleepsp monotonic, align 8
@@ -307,14 +314,17 @@ share:
   %extentp = getelementptr %Job, ptr %job, i64 0, i32 2
   %chunksp = getelementptr %Job, ptr %job, i64 0, i32 3
   %sharesp = getelementptr %Job, ptr %job, i64 0, i32 4
-  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 6
+  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 7
   store atomic ptr %kernel, ptr %job monotonic, align 8
   store atomic ptr %slots, ptr %slotsp monotonic, align 8
   store atomic i64 %extent, ptr %extentp monotonic, align 8
   store atomic i64 %chunks, ptr %chunksp monotonic, align 8
   store atomic i64 %shares, ptr %sharesp monotonic, align 8
   store atomic i32 0, ptr %finishedp monotonic, align 8
-  %own = getelementptr %Job, ptr %job, i64 0, i32 9
+  %corep = getelementptr %Job, ptr %job, i64 0, i32 5
+  %core = call i32 @sched_getcpu()
+  store atomic i32 %core, ptr %corep monotonic, align 4
+  %own = getelementptr %Job, ptr %job, i64 0, i32 10
   %own.nextp = getelementptr %Share, ptr %own, i64 0, i32 6
   %leader = load ptr, ptr %own.nextp
   call void @fill(ptr %own, i64 0, i64 %chunks, i64 %shares)
@@ -366,8 +376,8 @@ leave:
 ; Until every chunk that was begun is finished.
 define internal void @await_finish(ptr %job, i32 %total, ptr %team) nounwind {
 entry:
-  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 6
-  %sleepsp = getelementptr %Job, ptr %job, i64 0, i32 7
+  %finishedp = getelementptr %Job, ptr %job, i64 0, i32 7
+  %sleepsp = getelementptr %Job, ptr %job, i64 0, i32 8
   %briefp = getelementptr %Team, ptr %team, i64 0, i32 6
   %brief = load i64, ptr %briefp
   br label %look
@@ -435,14 +445,14 @@ join:
 first:
   %job.new = getelementptr %Team, ptr %team, i64 0, i32 10, i64 %index, i32 1
   store ptr %job.new, ptr %jobpp
-  %own.new = getelementptr %Job, ptr %job.new, i64 0, i32 9
+  %own.new = getelementptr %Job, ptr %job.new, i64 0, i32 10
   %own.jobp = getelementptr %Share, ptr %own.new, i64 0, i32 4
   store atomic ptr %job.new, ptr %own.jobp monotonic, align 8
   store ptr %own.new, ptr %tailp
   br label %append
 append:
   %job = load ptr, ptr %jobpp
-  %own = getelementptr %Job, ptr %job, i64 0, i32 9
+  %own = getelementptr %Job, ptr %job, i64 0, i32 10
   %tail = load ptr, ptr %tailp
   %hired.1 = add i64 %hired, 1
   %share.jobp = getelementptr %Share, ptr %share, i64 0, i32 4
@@ -472,7 +482,7 @@ some:
   %team = load ptr, ptr %crew
   %jobpp = getelementptr %Crew, ptr %crew, i64 0, i32 3
   %job = load ptr, ptr %jobpp
-  %own.nextp = getelementptr %Job, ptr %job, i64 0, i32 9, i32 6
+  %own.nextp = getelementptr %Job, ptr %job, i64 0, i32 10, i32 6
   %leader = load ptr, ptr %own.nextp
   %leader.nextp = getelementptr %Share, ptr %leader, i64 0, i32 6
   %second = load ptr, ptr %leader.nextp
@@ -545,11 +555,12 @@ define internal void @dismiss(ptr %crew) nounwind {
 
 def team_code(supported: bool, futex: bool | None = None) -> str:
     """`spread` and `dismiss` for this system; without threads one thread does it all."""
+    types = TYPES.replace("RECORD", ", ".join("i64" for _ in RECORD))
     if not supported:
-        return TYPES + ALONE
+        return types + ALONE
     sleeping = waiting_code(has_futex() if futex is None else futex)
     sharing = SHARING.replace("CHUNKS", str(CHUNKS)).replace("PAUSE", pause()).replace("CLOCK", clock())
-    return TYPES + sleeping + sharing
+    return types + sleeping + resting_code() + with_addresses(sharing)
 
 
 def has_threads() -> bool:

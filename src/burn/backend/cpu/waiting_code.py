@@ -2,12 +2,10 @@
 
 The next kernel of a plan usually comes within microseconds, and waking a thread takes tens of them, so looking pays on
 an idle machine. On a busy one it takes the time of whoever would compute, our own threads among them, and a thread that
-has used up its time by looking is not there when work comes. The system knows which of the two it is: it counts how
-often it took the core from a thread (`lost_core`).
+has used up its time by looking is not there when work comes. `resting_code.py` finds out which of the two it is.
 
     nap(word, expected, team)   sleep, unless the word is another by now; what wakes for no reason looks again
     rouse(word, team)           wake who sleeps on the word, after it was changed
-    lost_core(record)           whether this thread lost its core since it asked some times ago; two words of memory
 
 Where the system has no futex, one lock and one condition variable serve the whole team.
 """
@@ -19,9 +17,6 @@ import sys
 
 _PAUSE = {"x86_64": 'call void asm sideeffect "pause", ""()', "aarch64": 'call void asm sideeffect "isb", ""()'}
 _PAUSE["AMD64"], _PAUSE["arm64"] = _PAUSE["x86_64"], _PAUSE["aarch64"]
-
-WARY = 32
-"""How often a thread that lost its core sleeps without looking for long."""
 
 _CLOCK = {
     "x86_64": "call i64 @llvm.readcyclecounter()",
@@ -83,42 +78,6 @@ define internal void @rouse(ptr %word, ptr %team) nounwind {
 }
 """
 
-_SWITCHES_OF_THE_THREAD = """
-declare i32 @getrusage(i32, ptr)
-
-define internal i1 @lost_core(ptr %record) nounwind {
-entry:
-  %usage = alloca [36 x i64], align 8
-  %answer = call i32 @getrusage(i32 1, ptr %usage)
-  %takenp = getelementptr i64, ptr %usage, i64 17
-  %taken = load i64, ptr %takenp
-  %waryp = getelementptr i64, ptr %record, i64 1
-  %wary = load i64, ptr %waryp
-  %before = load i64, ptr %record
-  store i64 %taken, ptr %record
-  %anew = icmp ne i64 %taken, %before
-  br i1 %anew, label %lost, label %calm
-lost:
-  store i64 WARY, ptr %waryp
-  ret i1 true
-calm:
-  %is.wary = icmp ne i64 %wary, 0
-  br i1 %is.wary, label %less, label %trusting
-less:
-  %wary.1 = sub i64 %wary, 1
-  store i64 %wary.1, ptr %waryp
-  ret i1 true
-trusting:
-  ret i1 false
-}
-"""
-
-_UNKNOWN = """
-define internal i1 @lost_core(ptr %record) nounwind {
-  ret i1 false
-}
-"""
-
 
 def has_futex() -> bool:
     """Whether this system has the calls by which a thread sleeps on a word of memory."""
@@ -126,10 +85,9 @@ def has_futex() -> bool:
 
 
 def waiting_code(futex: bool) -> str:
-    """`nap`, `rouse` and `lost_core` for this system."""
+    """`nap` and `rouse` for this system."""
     number = str(_FUTEX_NUMBERS.get(platform.machine(), 0))
-    sleeping = _FUTEX.replace("NUMBER", number) if futex else _CONDITION
-    return sleeping + (_SWITCHES_OF_THE_THREAD.replace("WARY", str(WARY)) if has_futex() else _UNKNOWN)
+    return _FUTEX.replace("NUMBER", number) if futex else _CONDITION
 
 
 def clock() -> str:
