@@ -12,6 +12,7 @@ import pytest
 from burn import Cpu
 from burn.nn import LinearConfig
 from burn.optim import AdamConfig
+from burn.train.strategy.multi import MultiDevice
 from burn.train.strategy.single import SingleDevice
 from tests.train.small import Batcher, Plain
 
@@ -118,7 +119,23 @@ def test_training_with_capture_is_training(habit: str, capsys: pytest.CaptureFix
         np.testing.assert_allclose(other, one, rtol=2e-5, atol=1e-6)
     if habit in CAPTURED:
         assert strategy._step.calls > 0
+        assert [each for each in notices if "without" not in each] == [
+            "the training step is captured: replayed from step 4 on"
+        ]
     else:
         assert strategy._step.calls == 0
         assert any(PLAIN[habit] in each for each in notices), notices
         assert len(notices) == 1
+
+
+def test_several_devices_say_it_once() -> None:
+    device = Cpu()
+    place = device.autodiff()
+    model = Habit(LinearConfig(2, 4).init(place), LinearConfig(4, 3).init(place), "nothing", {})
+    notices: list[str] = []
+    strategy = MultiDevice(model, AdamConfig().init(), [device, device], threads=False, notice=notices.append)
+    batches = [Batcher().batch([(0.5, 0.25, 1.0), (0.1, -0.25, 0.0)], each.autodiff()) for each in strategy.devices]
+    for _ in range(5):
+        strategy.train(batches, [2, 2], 0.1)
+    assert [each.calls > 0 for each in strategy._gradients] == [True, True]
+    assert notices == ["the training step is captured: replayed from step 3 on"]

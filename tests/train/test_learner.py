@@ -90,11 +90,14 @@ def test_a_training_equals_the_loop_written_by_hand_bit_for_bit(device: Any, tmp
     assert_same(trained, expected)
 
 
-def test_the_step_is_captured_also_for_the_short_last_batch_and_nothing_is_said(tmp_path: Path) -> None:
+def test_the_step_is_captured_also_for_the_short_last_batch_which_is_said_once(tmp_path: Path) -> None:
     renderer = Listening()
     learner = builder(tmp_path).renderer(renderer).num_epochs(4).build(network(Cpu()), AdamConfig().init(), 1e-2)
     learner.fit(*loaders())
-    assert renderer.lines == []
+    assert renderer.lines == [
+        "the training step is captured: replayed from step 4 on",
+        "the validation step is captured: replayed from step 4 on",
+    ]
     assert renderer.ended == 1
     assert [each.iteration for each in renderer.progress] == [*range(1, 8)] * 4
     last = renderer.progress[-1]
@@ -234,7 +237,7 @@ def test_low_precision_trains_with_full_parameters(precision: str, tmp_path: Pat
     assert first is not None
     assert last is not None
     assert last < first
-    assert not [line for line in renderer.lines if "capture" in line]
+    assert not [line for line in renderer.lines if "without capture" in line]
 
 
 def test_an_overflow_in_f16_leaves_the_step_out_and_halves_the_scale(tmp_path: Path) -> None:

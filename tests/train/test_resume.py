@@ -190,7 +190,7 @@ def test_a_scheduler_that_has_only_step_goes_on(recorder: Any, tmp_path: Path) -
         builder(tmp_path).build(plain(NdArray()), SgdConfig().init(), Stuck())
 
 
-def test_resuming_says_nothing_about_capture(tmp_path: Path) -> None:
+def test_resuming_says_nothing_but_that_steps_are_captured(tmp_path: Path) -> None:
     builder(tmp_path, 1).build(plain(Cpu()), AdamConfig().init(), 1e-2).fit(*loaders())
 
     lines: list[str] = []
@@ -201,7 +201,11 @@ def test_resuming_says_nothing_about_capture(tmp_path: Path) -> None:
 
     learner = builder(tmp_path, 3).renderer(Listening()).build(plain(Cpu()), AdamConfig().init(), 1e-2)
     learner.fit(*loaders())
-    assert lines == ["the training goes on after epoch 1"]
+    assert lines[0] == "the training goes on after epoch 1"
+    assert [line.partition(" is captured: replayed from step ")[0] for line in lines[1:]] == [
+        "the training step",
+        "the validation step",
+    ]
 
 
 def stopping(patience: int) -> MetricEarlyStoppingStrategy:

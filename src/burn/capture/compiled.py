@@ -95,6 +95,9 @@ class Compiled(Generic[F]):
         self.plain: dict[Any, str] = {}
         self.warned: set[str] = set()
         self.calls = 0
+        self._not_quick = 0  # calls that were not like the one before: all, until the first replay
+        self.on_first_replay: Callable[[int], None] | None = None
+        """Told the number of the first call that is replayed."""
         self._read: dict[Any, dict[int, str]] = {}  # the numbers that are read, and where: captures hold for one value
         self._effects: dict[str, int] = {}  # how often calls did what cannot be replayed
         self.always_plain = ""
@@ -172,6 +175,7 @@ class Compiled(Generic[F]):
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not look like the one before."""
+        self._not_quick += 1
         if self.always_plain:
             return self.function(*args, **kwargs)
         try:
@@ -367,6 +371,9 @@ class Compiled(Generic[F]):
             return self.function(*call.args, **call.kwargs)
         result = replay.run(leaves)
         self.calls += 1
+        if self.on_first_replay is not None:
+            tell, self.on_first_replay = self.on_first_replay, None
+            tell(self._not_quick)
         (self._current if len(self._current) < MOST_CURRENT and not self.check else capture.idle).append(replay)
         if plain is not None:
             compare(After(call, call.leaves, call.args, call.kwargs, result), plain, self.function)

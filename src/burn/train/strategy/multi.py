@@ -16,7 +16,7 @@ from burn.device import Device
 from burn.module.state import State
 from burn.optim import GradientsAccumulator, GradientsParams
 from burn.train.step import checked, detached, optimized
-from burn.train.strategy.captured import Notice, captured
+from burn.train.strategy.captured import Notice, captured, once
 from burn.train.strategy.gathering import GatheringStrategy
 from burn.train.strategy.single import validate
 
@@ -45,7 +45,8 @@ class MultiDevice(GatheringStrategy):
         self.reduction, self.accumulation, self._gathered = reduction, accumulation, 0
         self.accumulator = GradientsAccumulator()
         self._replicas: list[Any] | None = None
-        self._gradients = [captured(gradients, "training step", capture, notice) for _ in devices]
+        tell = once(notice)  # the devices say the same
+        self._gradients = [captured(gradients, "training step", capture, tell) for _ in devices]
         self._valid = captured(validate, "validation step", capture, notice)
         # Replicas on one piece of hardware share its random generator: in turns their draws have an order.
         apart = len({device.base for device in devices}) == len(self.devices)

@@ -53,7 +53,7 @@ class SingleDevice(GatheringStrategy):
         self.accumulation, self._gathered = accumulation, 0
         self.accumulator = GradientsAccumulator()
         self._step = captured(step, "training step", capture, notice)
-        self._gather = captured(gather, "training step", capture, notice)
+        self._gather = captured(gather, "gathering step", capture, notice)
         self._gathered_step = captured(gathered_step, "training step", capture, notice)
         self._valid = captured(validate, "validation step", capture, notice)
 
