@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from furnace.asgi import asgi_app
     from furnace.client.asynchronous import AsyncClient
     from furnace.client.client import Client
     from furnace.client.messages import ServerError
     from furnace.errors import FurnaceError, ModelError
-    from furnace.http.asgi import asgi_app
     from furnace.models.opening import open_model
     from furnace.models.served import ServedModel
     from furnace.server import Server
@@ -40,7 +40,7 @@ _PLACES = {
     "Signature": "signature",
     "TensorSpec": "signature",
     "TestServer": "testing",
-    "asgi_app": "http.asgi",
+    "asgi_app": "asgi",
     "open_model": "models.opening",
 }
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from furnace.datatypes import Array
 from furnace.engine.batching import batch_key, whole_key
+from furnace.engine.caller import Caller
 from furnace.engine.delivery import perform
 from furnace.engine.job import Job
 from furnace.errors import BadRequest, FurnaceError, InvalidInput
-from furnace.http.messages import Request
 from furnace.hub import Version
 
 
@@ -35,7 +35,7 @@ async def infer(
     policy: Policy,
     *,
     timeout: float | None = None,
-    request: Request | None = None,
+    caller: Caller | None = None,
 ) -> Job:
     """The finished job of a request; a FurnaceError says what is wrong with it."""
     worker = version.serving
@@ -49,7 +49,7 @@ async def infer(
         worker.statistics.note_answer(error.code)
         raise
     key = batch_key(inputs) if worker.joins else whole_key(inputs)
-    return await perform(worker, inputs, rows, key, timeout=policy.allowed(timeout), request=request)
+    return await perform(worker, inputs, rows, key, timeout=policy.allowed(timeout), caller=caller)
 
 
 def _rows(inputs: list[Array | None]) -> int:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import quote
 
 from furnace.http.connection import Limits
 from furnace.http.listener import Listener
 from furnace.http.messages import Request, Response
-
-if TYPE_CHECKING:
-    from furnace.server import Server
+from furnace.protocols.faults import refusal
 
 SECONDS = 5.0
 
@@ -26,17 +25,16 @@ SECONDS = 5.0
 class Peers:
     """The other workers of this server."""
 
-    def __init__(self, folder: Path, server: Server) -> None:
+    def __init__(self, folder: Path, handle: Callable[[Request], Coroutine[Any, Any, Response]]) -> None:
+        """`handle` gives the answer of this worker to another one."""
         self._folder = folder
         self._mine = folder / f"{os.getpid()}.socket"
-        self._server = server
+        self._handle = handle
         self._listener: asyncio.AbstractServer | None = None
 
     async def listen(self) -> None:
         """Let the others ask."""
-        from furnace.app import refusal
-
-        listener = Listener(self._server.app.handle_peer, refusal, Limits())
+        listener = Listener(self._handle, refusal, Limits())
         self._listener = await asyncio.get_running_loop().create_unix_server(listener.connection, str(self._mine))
 
     async def close(self) -> None:
@@ -68,39 +66,3 @@ class Peers:
         head_text, _, body = answer.partition(b"\r\n\r\n")
         parts = head_text.split(b" ", 2)
         return Response(int(parts[1]), body) if len(parts) > 1 and parts[1].isdigit() else None
-
-
-def summed(texts: list[str]) -> str:
-    """Expositions of several workers as one: the same series are added up, except those that say a state."""
-    totals: dict[str, float] = {}
-    lines: list[str] = []
-    for text in texts:
-        for line in text.splitlines():
-            if line.startswith("#"):
-                if line not in totals:
-                    totals[line] = 0
-                    lines.append(line)
-                continue
-            series, _, value = line.rpartition(" ")
-            if series not in totals:
-                lines.append(series)
-                totals[series] = float(value)
-            elif series.startswith(("furnace_model_ready", "furnace_uptime_seconds")):
-                totals[series] = min(totals[series], float(value))
-            else:
-                totals[series] += float(value)
-    ordered = _grouped(lines)
-    return "\n".join(line if line.startswith("#") else f"{line} {totals[line]:.12g}" for line in ordered) + "\n"
-
-
-def _grouped(lines: list[str]) -> list[str]:
-    """Series of one name together, under their name's help and type."""
-    groups: dict[str, list[str]] = {}
-    for line in lines:
-        name = line.split(" ")[2] if line.startswith("#") else line.partition("{")[0]
-        for ending in ("_bucket", "_sum", "_count"):
-            base = name.removesuffix(ending)
-            if base != name and base in groups:
-                name = base
-        groups.setdefault(name, []).append(line)
-    return [line for group in groups.values() for line in group]

@@ -19,7 +19,7 @@ from typing import Any
 import burn
 from burn import Device, Module
 from burn.errors import BurnError
-from furnace.app import App, refusal
+from furnace.app import App
 from furnace.errors import ModelError
 from furnace.http.connection import Limits
 from furnace.http.listener import Listener, tls_context
@@ -28,6 +28,7 @@ from furnace.inference import Policy
 from furnace.models.opening import open_model
 from furnace.models.served import ServedModel
 from furnace.models.serving import serve_module
+from furnace.protocols.faults import refusal
 from furnace.repository import Repository
 from furnace.settings import MEGABYTE, Settings
 from furnace.signature import Signature, TensorSpec

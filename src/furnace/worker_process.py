@@ -52,7 +52,7 @@ async def _serve(server: Server, given: dict[str, Any]) -> None:
         loop.add_signal_handler(each, ended.set)
     with socket.socket(fileno=given["socket"]) as listening:
         await server.start(sock=listening)
-        peers = Peers(Path(given["folder"]), server)
+        peers = Peers(Path(given["folder"]), server.app.handle_peer)
         await peers.listen()
         server.app.peers = peers
         os.write(given["ready"], b"1")

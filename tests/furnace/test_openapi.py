@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import furnace
-from furnace.app import _FIXED, _PATTERNS
 from furnace.http.messages import Request
 from furnace.models.served import ServedModel
+from furnace.routes import FIXED, PATTERNS
 from furnace.signature import Signature, TensorSpec
 from tests.furnace.conftest import doubler
 from tests.furnace.interpreters import run_script
@@ -81,8 +81,8 @@ def test_every_path_of_the_document_is_there(many):
 def test_every_path_of_the_server_is_in_the_document(many):
     described = set(document(many)["paths"])
     hidden = {"/", "/page.js", "/page.css", "/v2/"}
-    assert set(_FIXED) - hidden <= described
-    for pattern, _ in _PATTERNS:
+    assert set(FIXED) - hidden <= described
+    for pattern, _ in PATTERNS:
         plain = re.sub(r"\(\?P<name>[^)]*\)", "{name}", pattern.pattern)
         plain = re.sub(r"\(\?:/versions/.*?\)\)\?", "", plain)
         assert plain in described, plain

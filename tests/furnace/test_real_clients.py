@@ -288,7 +288,7 @@ def test_prometheus_parses_every_family(both):
 
 
 def test_workers_are_summed_into_one_exposition():
-    from furnace.peers import summed
+    from furnace.protocols.prometheus import summed
 
     parser = pytest.importorskip("prometheus_client.parser", reason="prometheus-client is not installed")
     with furnace.TestServer(doubler()) as server, server.client() as client:

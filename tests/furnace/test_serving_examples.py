@@ -150,11 +150,11 @@ def test_manifests_use_what_the_server_has(tmp_path):
     given = vars(make_parser().parse_args(runtime["spec"]["containers"][0]["args"]))
     assert given["port"] == runtime["spec"]["containers"][0]["ports"][0]["containerPort"]
     assert service["spec"]["predictor"]["model"]["runtime"] == runtime["metadata"]["name"]
-    from furnace.app import _FIXED
+    from furnace.routes import FIXED
 
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        assert container[probe]["httpGet"]["path"] in _FIXED
-    assert runtime["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"] in _FIXED
+        assert container[probe]["httpGet"]["path"] in FIXED
+    assert runtime["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"] in FIXED
 
 
 def test_every_option_is_on_the_operations_page(tmp_path):

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from furnace.datatypes import Array
+from furnace.engine.caller import Caller
 from furnace.engine.job import Job, Key
 from furnace.engine.worker import Worker
 from furnace.errors import DeadlineExceeded
-from furnace.http.messages import Request
 
 
 class Mailbox:
@@ -151,13 +151,13 @@ async def perform(
     key: Key,
     *,
     timeout: float | None = None,
-    request: Request | None = None,
+    caller: Caller | None = None,
 ) -> Job:
     """Submit a job and wait for it. The client's leaving and the timeout cancel it while it still waits."""
     job = Job(inputs, rows, key)
     if timeout is not None:
         job.deadline = job.enqueued + timeout
-    alone = request is not None and request.alone
+    alone = caller is not None and caller.alone
     short = rows <= worker.short_rows(key, alone)
     if short:
         worker.reserve()
@@ -167,8 +167,8 @@ async def perform(
             return job
     mailbox = _mailbox()
     ticket = Ticket(worker, mailbox, job, timeout)
-    if request is not None:
-        request.when_gone(ticket.leave)
+    if caller is not None:
+        caller.when_gone(ticket.leave)
     if short:
         mailbox.gathering(worker).add(ticket)
     else:

@@ -127,7 +127,7 @@ class Service:
         return MESSAGES["HealthCheckResponse"](status=1 if self.app.hub.find(request.service).ready else 2)
 
     def _is_ready(self) -> bool:
-        return self.app.hub.ready and not self.app.closing
+        return self.app.ready
 
     def _version(self, request: Any) -> Version:
         return self.app.hub.find(request.name, request.version or None)

@@ -108,7 +108,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._drained is not None:
             self._drained.set()
         if self._current is not None:
-            self._current.client_left()
+            self._current.leave()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._buffer if self._incoming is None else self._incoming.rest

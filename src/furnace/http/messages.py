@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import orjson
+
+from furnace.engine.caller import Caller
 
 JSON = "application/json"
 Body = bytes | memoryview
@@ -15,12 +17,13 @@ _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
-class Request:
+class Request(Caller):
     """One request with its whole body. Header names are lower case."""
 
-    __slots__ = ("_left", "alone", "body", "client", "from_peer", "gone", "headers", "method", "path", "query_text")
+    __slots__ = ("body", "client", "from_peer", "headers", "method", "path", "query_text")
 
     def __init__(self, method: str, target: str, headers: dict[str, str], body: Body = b"", client: str = "") -> None:
+        super().__init__()
         path, _, query = target.partition("?")
         self.method = method
         self.path = unquote(path) if "%" in path else path
@@ -28,10 +31,7 @@ class Request:
         self.headers = headers
         self.body = body
         self.client = client
-        self.gone = False
-        self.alone = False  # whether no other connection is open, so that no other request can come beside this one
         self.from_peer = False
-        self._left: list[Callable[[], None]] = []
 
     @property
     def query(self) -> dict[str, str]:
@@ -42,16 +42,6 @@ class Request:
     def content_type(self) -> str:
         """The media type of the body, without parameters, in lower case."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-    def when_gone(self, call: Callable[[], None]) -> None:
-        """Call this when the client leaves before it has its answer."""
-        self._left.append(call)
-
-    def client_left(self) -> None:
-        """Tell everyone who asked that the client is gone."""
-        self.gone = True
-        for call in self._left:
-            call()
 
 
 class Response:

@@ -33,12 +33,12 @@ async def predict(request: Request, version: Version, policy: Policy) -> Respons
         raise BadRequest('write {"input": values} for one item, or {"inputs": [values, ...]} for several')
     if "input" in body:
         arrays = read_single(body, version)
-        job = await infer(version, arrays, policy, timeout=timeout, request=request)
+        job = await infer(version, arrays, policy, timeout=timeout, caller=request)
         return answer({"output": one(job, version)}, begin, job.rows)
     given = body["inputs"]
     if isinstance(given, dict):
         arrays = read_single(body, version)
-        job = await infer(version, arrays, policy, timeout=timeout, request=request)
+        job = await infer(version, arrays, policy, timeout=timeout, caller=request)
         return answer({"outputs": _by_name(job, version)}, begin, job.rows)
     if not isinstance(given, list) or not given:
         raise BadRequest("inputs: give a list of items with at least one, or an object of inputs by name")
@@ -60,11 +60,11 @@ async def _several(
 ) -> list[Any]:
     joined = _stacked(items, version) if version.serving.joins else None
     if joined is not None:
-        job = await infer(version, joined, policy, timeout=timeout, request=request)
+        job = await infer(version, joined, policy, timeout=timeout, caller=request)
         return [_picked(job, version, row) for row in range(len(items))]
     results = []
     for item in items:
-        job = await infer(version, _item(item, version), policy, timeout=timeout, request=request)
+        job = await infer(version, _item(item, version), policy, timeout=timeout, caller=request)
         results.append(one(job, version))
     return results
 

@@ -24,5 +24,5 @@ async def predict_image(request: Request, version: Version, policy: Policy) -> R
         )
     array = await asyncio.to_thread(steps.apply, request.body, request.content_type)
     timeout = requested_timeout(request.headers.get("x-request-timeout-ms"))
-    job = await infer(version, {steps.input: array}, policy, timeout=timeout, request=request)
+    job = await infer(version, {steps.input: array}, policy, timeout=timeout, caller=request)
     return answer({"output": one(job, version)}, begin, job.rows)

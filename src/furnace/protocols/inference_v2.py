@@ -86,7 +86,7 @@ async def infer_v2(request: Request, version: Version, policy: Policy) -> Respon
     inputs = None if layout is None else layout.inputs(rest, policy)
     if layout is not None and inputs is not None:
         allowed = policy.allowed(_timeout(layout.timeout, request))
-        job = await perform(version.serving, inputs, layout.rows, layout.key, timeout=allowed, request=request)
+        job = await perform(version.serving, inputs, layout.rows, layout.key, timeout=allowed, caller=request)
         return layout.answer(job) or _learnt(layout, job, version)
     asked, wanted, job = await _inferred(request, text, rest, version, policy)
     layout = remember(text, asked, wanted, timeout_parameter(asked), job, version)
@@ -100,7 +100,7 @@ async def _inferred(
     arrays = read_inputs(asked, binary.Reader(rest))
     timeout = _timeout(timeout_parameter(asked), request)
     wanted = check_outputs(asked, version)
-    return asked, wanted, await infer(version, arrays, policy, timeout=timeout, request=request)
+    return asked, wanted, await infer(version, arrays, policy, timeout=timeout, caller=request)
 
 
 def _learnt(layout: Layout, job: Job, version: Version) -> Response:

@@ -21,7 +21,7 @@ async def predict_v1(request: Request, version: Version, policy: Policy) -> Resp
     by_rows = "instances" in body
     arrays = _rows(body["instances"], version) if by_rows else _whole(body["inputs"], version)
     timeout = requested_timeout(request.headers.get("x-request-timeout-ms"))
-    job = await infer(version, arrays, policy, timeout=timeout, request=request)
+    job = await infer(version, arrays, policy, timeout=timeout, caller=request)
     outputs = {spec.name: value for spec, value in zip(version.model.signature.outputs, job.outputs or [])}
     if not by_rows:
         only = next(iter(outputs.values())) if len(outputs) == 1 else outputs

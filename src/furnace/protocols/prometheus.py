@@ -69,3 +69,39 @@ def _histogram(name: str, version: Version, histogram: Histogram) -> Iterator[st
     yield f"{name}_bucket{_labels(version, le='+Inf')} {total}"
     yield f"{name}_sum{_labels(version)} {histogram.sum:.9g}"
     yield f"{name}_count{_labels(version)} {total}"
+
+
+def summed(texts: list[str]) -> str:
+    """Expositions of several workers as one: the same series are added up, except those that say a state."""
+    totals: dict[str, float] = {}
+    lines: list[str] = []
+    for text in texts:
+        for line in text.splitlines():
+            if line.startswith("#"):
+                if line not in totals:
+                    totals[line] = 0
+                    lines.append(line)
+                continue
+            series, _, value = line.rpartition(" ")
+            if series not in totals:
+                lines.append(series)
+                totals[series] = float(value)
+            elif series.startswith(("furnace_model_ready", "furnace_uptime_seconds")):
+                totals[series] = min(totals[series], float(value))
+            else:
+                totals[series] += float(value)
+    ordered = _grouped(lines)
+    return "\n".join(line if line.startswith("#") else f"{line} {totals[line]:.12g}" for line in ordered) + "\n"
+
+
+def _grouped(lines: list[str]) -> list[str]:
+    """Series of one name together, under their name's help and type."""
+    groups: dict[str, list[str]] = {}
+    for line in lines:
+        name = line.split(" ")[2] if line.startswith("#") else line.partition("{")[0]
+        for ending in ("_bucket", "_sum", "_count"):
+            base = name.removesuffix(ending)
+            if base != name and base in groups:
+                name = base
+        groups.setdefault(name, []).append(line)
+    return [line for group in groups.values() for line in group]

@@ -12,8 +12,9 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from furnace.app import App, refusal
+from furnace.app import App
 from furnace.http.messages import Request, Response
+from furnace.protocols.faults import refusal
 from furnace.server import Server
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -83,7 +84,7 @@ def asgi_app(model: Any = None, **options: Any) -> AsgiApp:
 
 async def _watch(receive: Receive, request: Request) -> None:
     if (await receive())["type"] == "http.disconnect":
-        request.client_left()
+        request.leave()
 
 
 async def _send(response: Response, send: Send) -> None:
