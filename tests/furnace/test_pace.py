@@ -119,7 +119,7 @@ def test_an_only_client_gets_all_cores_and_others_do_not():
     alone.alone = True
 
     async def main():
-        return [await perform(worker, [ONE], 1, KEY, request=each) for each in (alone, beside, alone)]
+        return [await perform(worker, [ONE], 1, KEY, caller=each) for each in (alone, beside, alone)]
 
     assert [job.outputs[0].tolist() for job in asyncio.run(main())] == [[[2, 2]]] * 3
     assert (len(wide), len(runs)) == (2, 1)
