@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import random
 import re
 from typing import Any
@@ -11,8 +13,12 @@ import pytest
 
 import burn
 from burn import Cpu, Tensor
-from tests.capture import habits_effects, habits_numbers, habits_rare, habits_reads  # noqa: F401
+from tests import capture
 from tests.capture.habits import CALLS, HABITS, Habit
+
+for _file in pkgutil.iter_modules(capture.__path__):
+    if _file.name.startswith("habits_"):
+        importlib.import_module(f"tests.capture.{_file.name}")
 
 
 def plain(value: Any) -> Any:

@@ -16,11 +16,11 @@ from burn.capture.call import After, Call
 from burn.capture.checking import compare, expected
 from burn.capture.ints import MOST_VALUES, Ints
 from burn.capture.leaves import fused_device, places, unfit
-from burn.capture.looking import Ignore
 from burn.capture.quick import MISS
 from burn.capture.recording import Capture, Recording
 from burn.capture.replay import Replay, is_donated
 from burn.capture.surroundings import Surroundings
+from burn.capture.trust import Ignore
 from burn.device import current_device
 from burn.errors import ArgumentError
 from burn.program import to_text

@@ -7,36 +7,26 @@ import dataclasses
 import decimal
 import enum
 import functools
-import threading
 import types
-import typing
 import weakref
 from collections.abc import Iterable
-from operator import attrgetter, itemgetter, methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
+from burn.capture.contents import MOST_BYTES, Atoms, Content, Items, Members, Pairs, Proxy
+from burn.capture.kinds import ATOMS, COUNTED, FIXED, HARMLESS, SEQUENCES, TRANSPARENT, VALUES, is_python
 from burn.capture.looks import (
-    _FIXED,
-    _VALUES,
-    ATOMS,
-    COUNTED,
     MISSING,
-    MOST_BYTES,
-    SEQUENCES,
     Atom,
-    Atoms,
     Attribute,
-    Content,
+    ByValue,
     Counted,
     Fields,
     Held,
-    Items,
     Look,
-    Members,
     Method,
-    Pairs,
     Parts,
     Weak,
     Whole,
@@ -46,7 +36,7 @@ from burn.capture.looks import (
     reference_to,
     slots_of,
 )
-from burn.capture.trust import is_impure_builtin, is_ours, is_users, name_of
+from burn.capture.trust import Ignore, is_impure_builtin, is_ours, is_users, name_of
 from burn.tensor import Tensor
 
 MOST_LOOKS = 4000
@@ -117,7 +107,12 @@ class Around:
         kind = type(value)
         if kind in ATOMS:
             return Atom(path, value)
-        if kind in weakref.ProxyTypes or isinstance(value, decimal.Decimal) or value in _CONTEXT:
+        if (
+            kind in weakref.ProxyTypes
+            or isinstance(value, decimal.Decimal)
+            or value is decimal
+            or value is decimal.Decimal
+        ):
             raise Unseen(f"{path} cannot be looked at: it depends on something else")
         known = self._known.get(id(value))
         if known is not None:  # what is behind it is looked at where it was met first
@@ -128,7 +123,7 @@ class Around:
         if self._count > MOST_LOOKS:
             raise Unseen(f"{path} leads to more values than can be compared in every call")
         if kind is types.MethodType:
-            self._note_function(value.__func__)
+            self.note_function(value.__func__)
             return Method(path, value, self.look(value.__self__, path))
         self._open.add(id(value))
         try:
@@ -136,50 +131,50 @@ class Around:
         finally:
             self._open.discard(id(value))
 
-    def _know(self, value: Any, look: Look) -> Look:
+    def know(self, value: Any, look: Look) -> Look:
         self._known[id(value)] = (value, look)
         return look
 
     def _looked(self, value: Any, kind: Any, path: str) -> Look:
         if isinstance(value, types.FunctionType):
-            self._note_function(value)
+            self.note_function(value)
             look = self._object(value, path, None)
             if not is_users(value.__module__) or not is_users(value.__globals__.get("__name__")):
                 for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
                     self.place(id(cell), cell, None, contents_of(cell), f"{path}.{name}")  # nobody will enter it
             return look
         if isinstance(value, type):
-            self._note_class(value, path)
-            return self._know(value, Held(path, value))
+            self.note_class(value, path)
+            return self.know(value, Held(path, value))
         if isinstance(value, types.ModuleType):
-            look = self._know(value, Held(path, value))
+            look = self.know(value, Held(path, value))
             self._note_space(value, path)
             return look
         if isinstance(value, Tensor):
-            return self._know(value, Whole(path, value))
+            return self.know(value, Whole(path, value))
         count = next((count for each, count in COUNTED.items() if isinstance(value, each)), None)
         if count is not None:
             self.counted.append((value, Counted(path, value, count)))
-            return self._know(value, Held(path, value))
-        if isinstance(value, _VALUES):
-            return self._know(value, _ByValue(path, value))
+            return self.know(value, Held(path, value))
+        if isinstance(value, VALUES):
+            return self.know(value, ByValue(path, value))
         if isinstance(value, enum.Enum) and value.value.__class__ not in ATOMS:
             return self._object(value, path, None, everything=True)
         if isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
             owner = value.__self__
             if owner is None or isinstance(owner, type | types.ModuleType):
-                return self._know(value, Held(path, value))
+                return self.know(value, Held(path, value))
             bound = Parts(path, [(_itself, Held(path, value))])
-            self._know(value, bound)
+            self.know(value, bound)
             bound.children.append((attrgetter("__self__"), self.look(owner, path)))
             return bound
-        if isinstance(value, _FIXED):
-            return self._know(value, Held(path, value))
+        if isinstance(value, FIXED):
+            return self.know(value, Held(path, value))
         if kind.__module__.startswith("burn.capture"):
             return self._compiled(value, path)
         if hasattr(kind, "__tree__") and not dataclasses.is_dataclass(kind):
-            self._note_class(kind, path)
-            return self._know(value, Whole(path, value))
+            self.note_class(kind, path)
+            return self.know(value, Whole(path, value))
         if isinstance(value, np.ndarray):
             if value.dtype.hasobject:
                 raise Unseen(f"{path} is an array of objects, which cannot be looked at")
@@ -188,16 +183,16 @@ class Around:
                     f"{path} is an array of {value.nbytes:,} bytes, too large to be compared in every call; make it a "
                     "tensor, or write array.setflags(write=False)"
                 )
-            return self._know(value, Content(path, value))
+            return self.know(value, Content(path, value))
         if isinstance(value, bytearray | memoryview) or kind.__name__ == "array":
-            return self._know(value, Content(path, value))
+            return self.know(value, Content(path, value))
         if isinstance(value, weakref.ref):
-            look = self._know(value, Weak(path, Held(path, None)))
+            look = self.know(value, Weak(path, Held(path, None)))
             look.child = self.look(value(), path)  # type: ignore[attr-defined]
             return look
         if isinstance(value, functools.partial):
             parts = Parts(path, [])
-            self._know(value, parts)
+            self.know(value, parts)
             if is_impure_builtin(value.func):
                 raise Unseen(f"{path} calls {name_of(value.func)}")
             for name in ("func", "args", "keywords"):
@@ -206,7 +201,7 @@ class Around:
             return parts
         if isinstance(value, property | functools.cached_property | staticmethod | classmethod):
             parts = Parts(path, [])
-            self._know(value, parts)
+            self.know(value, parts)
             for name in ("fget", "fset", "fdel", "func", "__func__"):
                 function = getattr(value, name, None)
                 if function is not None:
@@ -214,12 +209,12 @@ class Around:
             return parts
         if isinstance(value, attrgetter | methodcaller):
             self.add_names((), True)  # what they name cannot be seen
-            return self._know(value, Held(path, value))
+            return self.know(value, Held(path, value))
         return self._container(value, kind, path)
 
     def _compiled(self, value: Any, path: str) -> Look:
         """A function under capture is that function."""
-        look = self._know(value, Held(path, value))
+        look = self.know(value, Held(path, value))
         function = getattr(value, "function", None)
         if function is not None:
             self.look(function, path)
@@ -233,11 +228,11 @@ class Around:
                 self._count += len(value) // 16
             else:
                 contents = Items(path, kind, [])
-                self._know(value, contents)
+                self.know(value, contents)
                 contents.children = [self.look(each, f"{path}[{i}]") for i, each in enumerate(value)]
         elif isinstance(value, dict):
             contents = Pairs(path, kind, tuple(value), [])
-            self._know(value, contents)
+            self.know(value, contents)
             contents.children = [self.look(each, f"{path}[{key!r}]") for key, each in dict.items(value)]
             contents.members = self._members(value, f"a key of {path}")
         elif isinstance(value, set | frozenset):
@@ -245,19 +240,19 @@ class Around:
             self._count += len(value) // 16
             contents.behind = self._members(value, f"a member of {path}")
         elif isinstance(value, types.MappingProxyType):
-            contents = _Proxy(path, self.look(dict(value), path))
-            return self._know(value, contents)
+            contents = Proxy(path, self.look(dict(value), path))
+            return self.know(value, contents)
         if self._count > MOST_LOOKS:
             raise Unseen(f"{path} is too large to be compared in every call")
         if kind in (list, tuple, dict, set, frozenset, collections.deque):
             assert contents is not None
-            return self._know(value, contents)
+            return self.know(value, contents)
         if contents is None and hasattr(kind, "__next__") and not is_users(kind.__module__):
             raise Unseen(f"{path} is an iterator, which cannot be looked at")
         if contents is None and not is_python(kind):
-            if kind.__name__ in _HARMLESS:
-                return self._know(value, Held(path, value))
-            if not all(is_python(each) or each in _TRANSPARENT for each in kind.__mro__):
+            if kind.__name__ in HARMLESS:
+                return self.know(value, Held(path, value))
+            if not all(is_python(each) or each in TRANSPARENT for each in kind.__mro__):
                 raise Unseen(f"{path} is a {kind.__module__}.{kind.__name__}, which cannot be looked at")
         return self._object(value, path, contents, everything=is_ours(kind))
 
@@ -267,11 +262,11 @@ class Around:
 
     def _object(self, value: Any, path: str, contents: Look | None, everything: bool = False) -> Look:
         look = Fields(path, value, contents)
-        self._know(value, look)
+        self.know(value, look)
         if everything:
             look.looked.add("*")
         self._fields.append((value, look))
-        self._note_class(value.__class__, path)
+        self.note_class(value.__class__, path)
         self._look_at_fields(value, look)
         return look
 
@@ -302,14 +297,14 @@ class Around:
 
     # Functions, classes and modules
 
-    def _note_function(self, function: Any) -> None:
+    def note_function(self, function: Any) -> None:
         code = getattr(function, "__code__", None)
         if code is not None:
             known = self.functions.setdefault(id(code), [])
             if not any(each is function for each in known):
                 known.append(function)
 
-    def _note_class(self, cls: type, path: str) -> None:
+    def note_class(self, cls: type, path: str) -> None:
         """Methods and attributes of the user's classes are read by name."""
         for each in cls.__mro__:
             if id(each) in self._classes or not is_users(each.__module__) or is_ours(each):
@@ -319,14 +314,14 @@ class Around:
                 function = getattr(value, "__func__", value)
                 for part in (function, *(getattr(value, name, None) for name in ("fget", "fset", "func"))):
                     if isinstance(part, types.FunctionType):
-                        self._note_function(part)
+                        self.note_function(part)
                     wrapped = getattr(part, "__wrapped__", None)
                     if isinstance(wrapped, types.FunctionType):
-                        self._note_function(wrapped)
+                        self.note_function(wrapped)
             self._note_space(each, each.__name__)
             self.roots["bases", id(each)] = (each, "", Attribute(f"the bases of {each.__name__}", each, "__mro__"))
             if type(each) is not type:
-                self._note_class(type(each), path)
+                self.note_class(type(each), path)
 
     def _note_space(self, space: Any, path: str) -> None:
         seen: set[str] = set()
@@ -349,133 +344,6 @@ class Around:
             elif key not in self.roots and not self.ignore.matches(f"{path}.{name}", value):
                 self.roots[key] = (fields, name, Held(f"{path}.{name}", value))
 
-    # Trees that are part of the key
-
-    def keyed(self, value: Any, path: str) -> Look | None:
-        """A look at what the key of a capture does not tell of an argument; None where it tells all."""
-        kind = value.__class__
-        if kind in ATOMS or isinstance(value, Tensor) or self.ignore.matches(path, value):
-            return None
-        if hasattr(kind, "__tree__"):
-            self._known[id(value)] = (value, Held(path, value))  # what it holds is in the key
-        if getattr(kind, "__is_module__", False):
-            self._note_class(kind, path)
-            return self._keyed_module(value, path)
-        if dataclasses.is_dataclass(value) and not hasattr(kind, "__tree__"):
-            self._note_class(type(value), path)
-            names = [each.name for each in dataclasses.fields(value) if hasattr(value, each.name)]
-            names += [name for name in fields_of(value) or () if name not in names]
-            return self._keyed_parts(path, [(attrgetter(n), getattr(value, n), f"{path}.{n}") for n in names])
-        if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-            return self._keyed_parts(path, [(itemgetter(i), each, f"{path}[{i}]") for i, each in enumerate(value)])
-        if kind is dict:
-            return self._keyed_parts(path, [(itemgetter(k), each, f"{path}[{k!r}]") for k, each in value.items()])
-        if hasattr(kind, "__tree__"):
-            self._note_class(kind, path)
-            return None
-        return self.look(value, path)
-
-    def _keyed_parts(self, path: str, parts: list[tuple[Any, Any, str]]) -> Look | None:
-        found = []
-        for read, value, where in parts:
-            look = self.keyed(value, where)
-            if look is not None:
-                found.append((read, look))
-        return Parts(path, found) if found else None
-
-    def _keyed_module(self, module: Any, path: str) -> Look | None:
-        _, token = module.__tree__()
-        parts: list[tuple[Any, Any, str]] = []
-        opaque: list[tuple[Any, Look]] = []
-        for each in token:
-            if not isinstance(each, str):
-                if not each.is_told:
-                    where = f"{path}.{each.name}"
-                    if not self.ignore.matches(where, each.value):
-                        opaque.append((_field(each.name), self.look(each.value, where)))
-            else:
-                parts.append((_field(each), module.__dict__[each], f"{path}.{each}"))
-        look = self._keyed_parts(path, parts)
-        if look is None and not opaque:
-            return None
-        return Parts(path, [*opaque, *(look.children if isinstance(look, Parts) else [])])
-
-
-class _Context:
-    def __contains__(self, value: Any) -> bool:
-        return value is decimal or value is decimal.Decimal
-
-
-class _ByValue(Look):
-    """An immutable value of a class that compares by value."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, path: str, value: Any) -> None:
-        super().__init__(path)
-        self.value = value
-
-    def moved(self, value: Any) -> str:
-        return (
-            ""
-            if value is self.value or (value.__class__ is self.value.__class__ and value == self.value)
-            else self.path
-        )
-
-
-class _Proxy(Look):
-    """A read-only view of a dict."""
-
-    __slots__ = ("child",)
-
-    def __init__(self, path: str, child: Look) -> None:
-        super().__init__(path)
-        self.child = child
-
-    def moved(self, value: Any) -> str:
-        return self.child.moved(dict(value)) if isinstance(value, types.MappingProxyType) else self.path
-
-
-def _field(name: str) -> Any:
-    return lambda module: module.__dict__[name]
-
-
-_HARMLESS = frozenset(
-    ("lock", "RLock", "object", "ContextVar", "Token", "ellipsis", "LogRecord", "TypeVar", "_tuplegetter")
-)
-
-
-def is_python(kind: type) -> bool:
-    """Whether a class was written in Python: its objects hold nothing but attributes, slots and what its bases hold."""
-    return all(each is object or (each.__flags__ & _HEAP and not each.__flags__ & _IMMUTABLE) for each in kind.__mro__)
-
-
-_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
-_TRANSPARENT = frozenset(
-    (object, types.SimpleNamespace, threading.local, int, float, str, bytes, complex, enum.Enum, typing.Generic)
-)
-"""Classes written in C whose objects hold nothing but attributes and an immutable value."""
-_CONTEXT = _Context()
-"""What computes with settings that no code names."""
-
 
 def _itself(value: Any) -> Any:
     return value
-
-
-class Ignore:
-    """What the user knows better: names and paths, or the objects themselves."""
-
-    def __init__(self, given: Any = ()) -> None:
-        given = (given,) if isinstance(given, str) else tuple(given)
-        self.paths = tuple([each for each in given if isinstance(each, str)])
-        self.objects = tuple([each for each in given if not isinstance(each, str)])
-
-    def __bool__(self) -> bool:
-        return bool(self.paths or self.objects)
-
-    def matches(self, path: str, value: Any) -> bool:
-        """Whether a value is left out."""
-        if self.objects and any(each is value for each in self.objects):
-            return True
-        return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in self.paths)

@@ -19,10 +19,9 @@ from burn.backend.fusion.stream import Draw, Stream
 from burn.capture.call import After, Call, Part
 from burn.capture.guards import Guards
 from burn.capture.leaves import layers_above, lazy_handle
-from burn.capture.looking import Ignore
 from burn.capture.looks import same_atom
 from burn.capture.numbers import Numbers
-from burn.capture.trust import where
+from burn.capture.trust import Ignore, where
 from burn.capture.watching import Watch
 from burn.program import Program
 from burn.scalar import Family, Scalar

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from burn.capture.looking import Ignore
 from burn.capture.looks import MISSING, reference_to
+from burn.capture.trust import Ignore
 from burn.tree import STATIC, Structure, Walk
 
 

@@ -140,3 +140,21 @@ def where(frame: FrameType | None) -> str:
     filename, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(filename, line, frame.f_globals).strip()
     return f"{os.path.basename(filename)}, line {line}" + (f": {text}" if text else "")
+
+
+class Ignore:
+    """What the user knows better: names and paths, or the objects themselves."""
+
+    def __init__(self, given: Any = ()) -> None:
+        given = (given,) if isinstance(given, str) else tuple(given)
+        self.paths = tuple([each for each in given if isinstance(each, str)])
+        self.objects = tuple([each for each in given if not isinstance(each, str)])
+
+    def __bool__(self) -> bool:
+        return bool(self.paths or self.objects)
+
+    def matches(self, path: str, value: Any) -> bool:
+        """Whether a value is left out."""
+        if self.objects and any(each is value for each in self.objects):
+            return True
+        return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in self.paths)

@@ -22,12 +22,15 @@ from typing import Any
 import numpy as np
 
 from burn.capture.guards import Guards, read_place
-from burn.capture.looking import Around, Ignore, Unseen
-from burn.capture.looks import ATOMS, MISSING, Attribute, Look, contents_of
+from burn.capture.keyed import keyed
+from burn.capture.kinds import ATOMS
+from burn.capture.looking import Around, Unseen
+from burn.capture.looks import MISSING, Attribute, Look, contents_of
 from burn.capture.trust import (
     LIBRARY,
     OURS,
     USERS,
+    Ignore,
     is_harmless,
     is_impure_builtin,
     is_pure_module,
@@ -125,7 +128,7 @@ class Watch:
     def _look_at_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         around, surroundings = self.around, self._surroundings
         for function in surroundings.functions:
-            around._note_function(function)
+            around.note_function(function)
         for index, value in enumerate(args):
             self._arguments.append((index, value, surroundings.parameter(index)))
         self._arguments += [(name, value, name) for name, value in kwargs.items()]
@@ -138,7 +141,7 @@ class Watch:
         for position, value in enumerate(surroundings.fixed):
             self._arguments.append((("fixed", position), value, "self" if value is surroundings.owner else "a default"))
         for where_, value, path in self._arguments:
-            look = around.keyed(value, path)
+            look = keyed(around, value, path)
             if look is not None:
                 self._looks.append((where_, look))
 
