@@ -1,0 +1,1 @@
+"""Which kernels and plans a change of the engine changes."""
