@@ -25,8 +25,8 @@ FUNCTIONS = [
     "is_finite",
 ]  # fmt: skip
 PAIRS = [
-    "add", "sub", "mul", "true_div", "rem", "fmod", "pow", "atan2", "hypot", "max_pair", "min_pair", "equal",
-    "not_equal", "greater", "greater_equal", "lower", "lower_equal",
+    "add", "sub", "mul", "true_div", "floor_div", "rem", "fmod", "pow", "atan2", "hypot", "max_pair", "min_pair",
+    "equal", "not_equal", "greater", "greater_equal", "lower", "lower_equal",
 ]  # fmt: skip
 
 
@@ -53,15 +53,27 @@ def test_functions_of_special_values_match_pytorch(name, device):
 def test_pairs_of_special_values_match_pytorch(name, device):
     pairs = list(itertools.product(VALUES, VALUES))
     if name in (
+        "floor_div",
         "rem",
         "fmod",
     ):  # where the quotient overflows, PyTorch's vector code answers NaN and its scalar code does not
         pairs = [(a, b) for a, b in pairs if not (b != 0 and math.isfinite(a) and abs(a) > abs(b) * 1e30)]
     left, right = (list(side) for side in zip(*pairs, strict=True))
     x, y = burn.tensor(left, device=device), burn.tensor(right, device=device)
-    method = {"true_div": "__truediv__", "pow": "powf"}.get(name, name)
+    method = {"true_div": "__truediv__", "floor_div": "__floordiv__", "pow": "powf"}.get(name, name)
     theirs = ORACLES[name](torch.tensor(left), torch.tensor(right))
     same(getattr(x, method)(y), theirs, name)
+
+
+@pytest.mark.parametrize("device", STACKS.values(), ids=STACKS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_floored_quotients_and_remainders_fit_together(dtype, device):
+    """1.0 // 0.1 is 9 with 0.1 left, though 1.0 / 0.1 rounds to 10."""
+    x = np.repeat(np.arange(-40, 41).astype(dtype) / dtype(4), 6)
+    y = np.tile(np.array([0.1, 0.3, 0.7, -0.1, -0.3, -1.1], dtype), 81)
+    mine = burn.tensor(x, device=device) // burn.tensor(y, device=device)
+    np.testing.assert_array_equal(mine.numpy(), [float(a) // float(b) for a, b in zip(x, y, strict=True)])
+    np.testing.assert_array_equal(mine.numpy(), torch.floor_divide(torch.tensor(x), torch.tensor(y)))
 
 
 @pytest.mark.parametrize("device", [NdArray(), LibTorch("cpu")], ids=repr)

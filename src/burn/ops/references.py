@@ -84,7 +84,7 @@ def floor_div(x: Any, y: Any) -> Array:
     """Division rounded down."""
     if _is_integer(x, y):
         return _guarded(x, y, np.floor_divide)
-    result: Array = np.floor(np.true_divide(x, y))
+    result: Array = np.floor_divide(x, y)
     return result
 
 

@@ -71,7 +71,8 @@ def binary_cross_entropy(w: Writer) -> int:
     if w.chance(0.5):
         config, ours = "nn.loss.BinaryCrossEntropyLossConfig(logits=True).init(device)", "$m($0, $1)"
         return w.add(operands, ours, "F.binary_cross_entropy_with_logits($0, $1.double()).reshape(1)", config)
-    function = "F.binary_cross_entropy(torch.sigmoid($0), $1.double()).reshape(1)"
+    # by hand: PyTorch's own refuses truths that were moved above 1
+    function = "-torch.where($1 > 0, torch.sigmoid($0), 1.0 - torch.sigmoid($0)).log().mean().reshape(1)"
     config = "nn.loss.BinaryCrossEntropyLossConfig().init(device)"
     return w.add(operands, "$m($0.sigmoid(), $1)", function, config)
 

@@ -71,9 +71,7 @@ class Elementwise:
     bitwise_or = staticmethod(_with_tensors(torch.bitwise_or))
     bitwise_xor = staticmethod(_with_tensors(torch.bitwise_xor))
     div = staticmethod(_guarded(lambda x, y: torch.div(x, y, rounding_mode="trunc"), torch.true_divide))
-    floor_div = staticmethod(
-        _guarded(lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda x, y: torch.floor(torch.true_divide(x, y)))
-    )
+    floor_div = staticmethod(_guarded(torch.floor_divide, torch.floor_divide))
     rem = staticmethod(_guarded(torch.remainder, torch.remainder))
     fmod = staticmethod(_guarded(torch.fmod, torch.fmod))
 

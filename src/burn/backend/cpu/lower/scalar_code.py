@@ -102,7 +102,7 @@ CODE: dict[str, Code] = {
     "mul": _by_kind("mul", "bit_and"),
     "div": _direct("div"),
     "true_div": _direct("div"),
-    "floor_div": lambda b, x, y: _floor_div(b, x, y),
+    "floor_div": _direct("floor_div"),
     "rem": _direct("floor_rem"),
     "fmod": _direct("rem"),
     "hypot": _hypot,
@@ -130,11 +130,6 @@ CODE: dict[str, Code] = {
     "mask_fill": lambda b, x, mask, value: b.select(mask, value, x),
 }  # fmt: skip
 """From the name of a row to the code of its element."""
-
-
-def _floor_div(b: KernelBuilder, x: Any, y: Any) -> Value:
-    dtype = x.dtype if isinstance(x, Value) else y.dtype
-    return b.floor_div(x, y) if dtype.is_int else b.floor(b.div(x, y))
 
 
 REDUCTION = {
