@@ -98,6 +98,14 @@ def test_what_one_raises_ends_the_training(tmp_path: Path) -> None:
     assert notes.seen[-1] == "KeyError('mine')"
 
 
+def test_a_method_given_to_one_object_is_called(tmp_path: Path) -> None:
+    callback, seen = Callback(), []
+    callback.on_epoch_end = lambda context: seen.append(context.epoch)  # type: ignore[method-assign]
+    learner = LearnerBuilder(tmp_path).renderer(NoRenderer()).callbacks([callback]).num_epochs(2)
+    learner.build(plain(NdArray()), AdamConfig().init(), 1e-2).fit(*loaders())
+    assert seen == [1, 2]
+
+
 def test_states_find_their_callbacks_by_name(tmp_path: Path) -> None:
     class Late(Callback):
         """Has nothing to tell before the training begins."""

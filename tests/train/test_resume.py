@@ -16,7 +16,13 @@ import pytest
 
 from burn import Cpu, NdArray
 from burn.errors import ArgumentError
-from burn.lr_scheduler import CosineAnnealingLrSchedulerConfig, LrScheduler
+from burn.lr_scheduler import (
+    CosineAnnealingLrSchedulerConfig,
+    ExponentialLrSchedulerConfig,
+    LinearLrSchedulerConfig,
+    LrScheduler,
+    WarmupLrSchedulerConfig,
+)
 from burn.optim import AdamConfig, SgdConfig
 from burn.record import BinFileRecorder, DefaultRecorder
 from burn.train import (
@@ -188,6 +194,38 @@ def test_a_scheduler_that_has_only_step_goes_on(recorder: Any, tmp_path: Path) -
     assert run(2).scheduler.rate == 0.5**14
     with pytest.raises(ArgumentError, match=r"`rates`, a list_iterator; write `def item\(self\)`"):
         builder(tmp_path).build(plain(NdArray()), SgdConfig().init(), Stuck())
+
+
+def test_the_memory_of_another_scheduler_is_not_taken_for_its_own(tmp_path: Path) -> None:
+    """A linear one keeps how many steps remain, an exponential one its last rate: 13 steps were a rate of 13."""
+
+    class Own(LrScheduler):
+        def __init__(self) -> None:
+            self.rate = 1e-2
+
+        def step(self) -> float:
+            return self.rate
+
+    def run(epochs: int, scheduler: Any) -> Any:
+        builder = LearnerBuilder(tmp_path).renderer(NoRenderer()).with_file_checkpointer(DefaultRecorder())
+        learner = builder.num_epochs(epochs).resume().build(plain(NdArray()), AdamConfig().init(), scheduler)
+        notices = [each for each in learner.notices if "begin anew" in each]
+        learner.fit(*loaders())
+        return notices, learner.scheduler
+
+    linear, exponential = LinearLrSchedulerConfig(1e-2, 1e-3, 20), ExponentialLrSchedulerConfig(1e-2, 0.5)
+    assert run(1, linear)[0] == []
+    [notice], scheduler = run(2, exponential)
+    assert notice == ("checkpoint 1 was written with LinearLrScheduler: the rates of ExponentialLrScheduler begin anew")
+    assert scheduler.previous == pytest.approx(1e-2 * 0.5**6)
+    assert run(3, exponential)[0] == []
+    [notice], _ = run(4, WarmupLrSchedulerConfig(3, linear))
+    assert "the rates of WarmupLrScheduler(LinearLrScheduler) begin anew" in notice
+    [notice], _ = run(5, WarmupLrSchedulerConfig(3, exponential))
+    assert "written with WarmupLrScheduler(LinearLrScheduler)" in notice
+    [notice], _ = run(6, Own())
+    assert "the rates of Own begin anew" in notice
+    assert run(7, Own())[0] == []
 
 
 def test_resuming_says_nothing_but_that_steps_are_captured(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from burn.config import Config
@@ -39,6 +40,10 @@ class LrScheduler:
     def load_item(self, item: Any) -> None:
         """Go on from where `item` was taken."""
         load_attributes_item(self, item)
+
+    def parts(self) -> Sequence[LrScheduler]:
+        """The schedulers that it is made of."""
+        return ()
 
     def to_record(self) -> Record:
         """What it remembers, as a record."""
@@ -75,6 +80,13 @@ def load_item_of(scheduler: Any, item: Any) -> None:
         scheduler.load_item(item)
     else:
         load_attributes_item(scheduler, item)
+
+
+def kind_of(scheduler: Any) -> str:
+    """Which scheduler it is, with those inside: what one kind remembers means nothing to another."""
+    parts = scheduler.parts() if hasattr(scheduler, "parts") else []
+    inside = f"({', '.join(kind_of(each) for each in parts)})" if parts else ""
+    return type(scheduler).__name__ + inside
 
 
 def attributes_item(scheduler: Any) -> str:

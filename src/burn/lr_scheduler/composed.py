@@ -62,6 +62,9 @@ class ComposedLrScheduler(LrScheduler):
         count = len(rates) if self.reduction is SchedulerReduction.Avg else 1
         return float(sum(rate / count for rate in rates))
 
+    def parts(self) -> list[LrScheduler]:
+        return self.schedulers
+
     def item(self) -> Item:
         return [item_of(each) for each in self.schedulers]
 
@@ -97,6 +100,9 @@ class SequentialLrScheduler(LrScheduler):
         index = sum(self.calls >= milestone for milestone in self.milestones)
         self.calls += 1
         return self.schedulers[index].step()
+
+    def parts(self) -> list[LrScheduler]:
+        return self.schedulers
 
     def item(self) -> Item:
         return {"step": self.calls, "schedulers": [item_of(each) for each in self.schedulers]}
@@ -140,6 +146,9 @@ class WarmupLrScheduler(LrScheduler):
             return self.scheduler.step()
         way = (self.calls - 1) / self.num_iters
         return self.target * (self.initial_factor + (1.0 - self.initial_factor) * way)
+
+    def parts(self) -> list[LrScheduler]:
+        return [self.scheduler]
 
     def item(self) -> Item:
         return {"step": self.calls, "schedulers": [item_of(self.scheduler)]}

@@ -36,13 +36,17 @@ class ModuleLrScheduler:
         """The rates of the next iteration, as `optim.step` takes them."""
         return {group: scheduler.step() for group, scheduler in self.groups}
 
+    def parts(self) -> list[LrScheduler]:
+        """The schedulers of the groups."""
+        return [scheduler for _, scheduler in self.groups]
+
     def item(self) -> Item:
         """What the schedulers remember."""
-        return [item_of(scheduler) for _, scheduler in self.groups]
+        return [item_of(scheduler) for scheduler in self.parts()]
 
     def load_item(self, item: Any) -> None:
         """Go on from where `item` was taken."""
-        load_items(self, [scheduler for _, scheduler in self.groups], item)  # type: ignore[arg-type]
+        load_items(self, self.parts(), item)  # type: ignore[arg-type]
 
     def to_record(self) -> Record:
         """What the schedulers remember, as a record."""

@@ -97,5 +97,6 @@ class Callback:
 
 
 def overriding(callbacks: list[Callback], name: str) -> list[Any]:
-    """The methods of the callbacks that write this one."""
-    return [getattr(each, name) for each in callbacks if getattr(type(each), name) is not getattr(Callback, name)]
+    """The methods of the callbacks that write this one, in their class or as an attribute."""
+    methods = [getattr(each, name) for each in callbacks]
+    return [each for each in methods if getattr(each, "__func__", None) is not getattr(Callback, name)]

@@ -8,7 +8,7 @@ from typing import Any
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.grad_clipping import GradientClippingConfig
-from burn.lr_scheduler.base import load_scheduler
+from burn.lr_scheduler.base import kind_of, load_scheduler
 from burn.record import HalfPrecisionSettings
 from burn.train.checkpoint import (
     Checkpointer,
@@ -126,13 +126,18 @@ class Learner:
         device = self.model.devices()[0]
         self.model = self.model.load_record(checkpointer.load("model", epoch, device))
         self.optim.load_record(checkpointer.load("optim", epoch, device), device, self.model)
-        load_scheduler(self.scheduler, checkpointer.load("scheduler", epoch))
+        state = checkpointer.folder.read_state(epoch)
+        mine = kind_of(self.scheduler)
+        theirs = mine if state is None else state.get("scheduler", mine)
+        if theirs == mine:
+            load_scheduler(self.scheduler, checkpointer.load("scheduler", epoch))
+        else:
+            self.notices.append(f"checkpoint {epoch} was written with {theirs}: the rates of {mine} begin anew")
         if self.settings.ema is not None:
             if checkpointer.has("ema", epoch):
                 self._average = self.model.load_record(checkpointer.load("ema", epoch, device))
             else:
                 self.notices.append(f"checkpoint {epoch} has no average of the weights: it begins anew")
-        state = checkpointer.folder.read_state(epoch)
         if state is None:
             self.notices.append(
                 f"checkpoint {epoch} has no state-{epoch}.json: random generators, the order of the data and the "

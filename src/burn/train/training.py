@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.errors import ArgumentError, raise_faults
-from burn.lr_scheduler.base import scheduler_record
+from burn.lr_scheduler.base import kind_of, scheduler_record
 from burn.record.attributes import plain, unplain
 from burn.tensor import Tensor
 from burn.train.callback import TrainingContext, overriding
@@ -498,6 +498,7 @@ class Training:
             "step": self.context.step,
             **generators,
             "loaders": feeds,
+            "scheduler": kind_of(self.scheduler),
             "metrics": self.store.state(epoch, bool(iteration), self.trained),
             "inside": inside,
             "stopped": self.stopped,
