@@ -72,13 +72,20 @@ def _arange_rule(op: Op, device: Device, start: Any, stop: Any, step: Any, dtype
     return checked_shape(op.name, (count,), target), target, (start, step, count, target)
 
 
+def _counted_rule(op: Op, device: Device, start: Any, step: Any, count: Any, dtype: DType) -> Any:
+    """The rule for what kernels receive: how many there are, and not where they end."""
+    if step == 0 or not all(isinstance(each, int | float) for each in (start, step)):
+        raise ArgumentError(f"{op.name}: start and step are numbers and step is not 0, got {start!r} and {step!r}")
+    return checked_shape(op.name, (count,), dtype), dtype, (start, step, count, dtype)
+
+
 def _arange(start: Any, step: Any, count: int, dtype: DType) -> Any:
     if isinstance(start, float) or isinstance(step, float):
         return (np.arange(count, dtype=np.float64) * step + start).astype(dtype.numpy)
     return (np.arange(count, dtype=np.int64) * step + start).astype(dtype.numpy)
 
 
-@creation(rule=_arange_rule, reference=_arange)
+@creation(rule=_arange_rule, reference=_arange, recorded=_counted_rule)
 def arange(start: Operand, stop: Operand, step: Operand = 1, dtype: Any = None) -> Tensor[Any]:
     """Count from `start` up to, but not including, `stop`."""
     ...

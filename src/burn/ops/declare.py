@@ -132,7 +132,7 @@ def unary(
     def declare(function: F) -> F:
         op = Op(function, "primitive", family=_family(function), reference=reference, vjp=vjp, scalar=scalar)
         op.rule = lambda op, x: (x.shape, result or x.dtype, ())
-        op.is_elementwise, op.result_dtype = True, result
+        op.is_elementwise, op.result_dtype, op.accepts = True, result, dtype.accepts
         return _publish(op, dispatch.unary(op, dtype.accepts, dtype.coerce, result), function)  # type: ignore[no-any-return]
 
     return declare
@@ -151,7 +151,7 @@ def binary(
     def declare(function: Callable[..., Any]) -> Binary:
         op = Op(function, "primitive", family=_family(function), reference=reference, vjp=vjp, scalar=scalar)
         op.rule = _binary_rule(result)
-        op.is_elementwise, op.result_dtype = True, result
+        op.is_elementwise, op.result_dtype, op.accepts = True, result, dtype.accepts
         call = dispatch.binary(op, dtype.accepts, dtype.coerce, result, exact=result is bool_)
         return _publish(op, call, function)  # type: ignore[no-any-return]
 
@@ -185,7 +185,7 @@ def primitive(
     def declare(function: F) -> F:
         op = Op(
             function, "primitive", family=_family(function), reference=reference, vjp=vjp, rule=rule,
-            bound=bound, outputs=outputs, scalar=scalar,
+            prepare=prepare, bound=bound, outputs=outputs, scalar=scalar,
         )  # fmt: skip
         if op.operand_count == 1 and not op.variadic:
             op.rule = dispatch.remembered(rule)
@@ -211,7 +211,7 @@ def hosted(
     def declare(function: F) -> F:
         op = Op(
             function, "hosted", family=_family(function), reference=reference, vjp=vjp, rule=rule,
-            bound="compute", outputs=outputs,
+            prepare=prepare, bound="compute", outputs=outputs,
         )  # fmt: skip
         op.is_total = total
         return _publish(op, dispatch.general(op, prepare), function)  # type: ignore[no-any-return]
@@ -220,12 +220,16 @@ def hosted(
 
 
 def creation(
-    *, rule: Callable[..., Any], reference: Callable[..., Any]
+    *, rule: Callable[..., Any], reference: Callable[..., Any], recorded: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Declare a primitive without operands, called with `device=`."""
+    """Declare a primitive without operands, called with `device=`.
+
+    Where kernels receive other arguments than callers give, `recorded` is the rule for those.
+    """
 
     def declare(function: Callable[..., R]) -> Callable[..., R]:
         op = Op(function, "primitive", family=_family(function), reference=reference, rule=rule)
+        op.recorded = recorded
         return _publish(op, dispatch.creation(op), function)  # type: ignore[no-any-return]
 
     return declare
@@ -249,7 +253,7 @@ def composite(
     def declare(function: F) -> F:
         op = Op(
             function, "composite", family=_family(function), reference=reference, vjp=vjp, rule=rule,
-            bound=bound, outputs=outputs,
+            prepare=prepare, bound=bound, outputs=outputs,
         )  # fmt: skip
         if rule is None:
             assert prepare is None, "operands are prepared for a rule"

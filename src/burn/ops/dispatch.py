@@ -341,6 +341,7 @@ def remembered(rule: Call) -> Call:
             remember(memory, key, found)
         return found
 
+    infer.__wrapped__ = rule  # type: ignore[attr-defined]
     return infer
 
 

@@ -61,6 +61,7 @@ class Op:
         family: str,
         reference: Callable[..., Any] | None,
         rule: Callable[..., Any] | None = None,
+        prepare: Callable[..., Any] | None = None,
         vjp: Mapping[str, Callable[..., Any]] | None = None,
         scalar: str | None = None,
         bound: Bound = "memory",
@@ -75,6 +76,7 @@ class Op:
         self.family = family
         self.reference = reference
         self.rule = rule
+        self.prepare = prepare
         self.scalar = scalar
         self.bound = bound
         self.outputs = outputs
@@ -88,6 +90,10 @@ class Op:
         self.is_elementwise = False
         self.is_total = kind != "hosted"  # whether it never fails for what its operands hold, and may run later
         self.result_dtype: DType | None = None  # of elementwise rows; None stands for the operands' own
+        self.accepts: frozenset[DType] | None = None  # the dtypes that an elementwise row computes in
+        self.recorded: Callable[..., Any] | None = (
+            None  # the rule for what kernels get, where callers give something else
+        )
         known = TABLE.get(self.name)
         if known is not None and _origin(known.function) != _origin(function):
             raise ArgumentError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from burn.errors import BurnError
+from burn.program.lawful import row_faults
 from burn.program.program import Program, Scalar
 
 
@@ -10,13 +11,17 @@ class ProgramError(BurnError, AssertionError):
     """A program that breaks the rules of programs: a fault of a pass, not of a user."""
 
 
-def verify(program: Program) -> None:
-    """Raise `ProgramError`, listing every fault, unless the program is well formed."""
+def verify(program: Program, rows: bool = False) -> None:
+    """Raise `ProgramError`, listing every fault, unless the program is well formed.
+
+    With `rows`, each node must also be what its row says.
+    """
     faults: list[str] = []
     defined = set(range(program.inputs))
     for position, node in enumerate(program.nodes):
         where = f"node {position} ({node.op.name})"
-        faults += [f"{where} reads %{n} before it is made" for n in node.reads() if n not in defined]
+        missing = [n for n in node.reads() if n not in defined]
+        faults += [f"{where} reads %{n} before it is made" for n in missing]
         for operand in node.operands:
             if isinstance(operand, Scalar) and not 0 <= operand.slot < program.scalars:
                 faults.append(f"{where} reads scalar {operand.slot} of {program.scalars}")
@@ -25,7 +30,10 @@ def verify(program: Program) -> None:
                 faults.append(f"{where} makes %{number} a second time")
             if not 0 <= number < len(program.values):
                 faults.append(f"{where} makes %{number}, which has no description")
+                missing.append(number)
             defined.add(number)
+        if rows and not missing:
+            faults += [f"{where}: {fault}" for fault in row_faults(node, program.values)]
     faults += [f"output %{n} is never made" for n in program.outputs if n not in defined]
     if faults:
         raise ProgramError("program: " + "; ".join(faults))
