@@ -11,7 +11,7 @@ from burn.backend.cpu.features import runnable
 from tests.fuzz.results import Result, Results, summary
 from tests.fuzz.workers import Settings, try_seeds
 
-SAMPLE = {"networks": 12, "programs": 100, "layers": 50, "onnx": 40}
+SAMPLE = {"networks": 12, "programs": 100, "layers": 50, "onnx": 40, "stored": 25}
 FIRST = 1_000_000
 """Seeds of the sample lie apart from those of long runs, so that these try others."""
 

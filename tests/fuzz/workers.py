@@ -28,6 +28,7 @@ KINDS = {
     "programs": "tests.fuzz.programs.seeds",
     "layers": "tests.fuzz.layers",
     "onnx": "tests.fuzz.graphs.seeds",
+    "stored": "tests.fuzz.stored",
 }
 RENEWED = 200
 """Seeds a process tries before it is replaced."""

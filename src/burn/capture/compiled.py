@@ -23,7 +23,7 @@ from burn.capture.surroundings import Surroundings
 from burn.capture.trust import Ignore
 from burn.device import current_device
 from burn.errors import ArgumentError
-from burn.program import to_text
+from burn.program import Program, to_text
 from burn.tree import is_gone
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -378,6 +378,10 @@ class Compiled(Generic[F]):
         if plain is not None:
             compare(After(call, call.leaves, call.args, call.kwargs, result), plain, self.function)
         return result
+
+    def programs(self) -> list[Program]:
+        """The programs of the captures: what a call runs. They can be stored, with `Program.to_data` and its like."""
+        return [capture.program for kinds in self.ready.values() for capture in kinds]
 
     def explain(self) -> str:
         """What was captured, and why other calls were not."""

@@ -75,7 +75,7 @@ def rebuild(program: Program, nodes: Sequence[Node], replace: dict[int, int], ou
             values.append(program.values[number])
         rebuilt.append(Node(node.op, operands, node.attributes, tuple(results)))
     finished = tuple(numbers[replace.get(n, n)] for n in outputs)
-    return Program(tuple(values), program.inputs, program.scalars, tuple(rebuilt), finished)
+    return Program(tuple(values), program.inputs, program.scalars, tuple(rebuilt), finished, program.names)
 
 
 def remove_dead(program: Program, notes: Explanation) -> Program:

@@ -7,9 +7,10 @@ from burn.program.program import Constant, Operand, Program, Scalar
 
 def to_text(program: Program) -> str:
     """A readable listing."""
+    names = (*program.names, *[""] * program.inputs)
     lines = [
-        f"%{number}: {value.dtype}{value.shape} = input"
-        for number, value in enumerate(program.values[: program.inputs])
+        f"%{number}: {value.dtype}{value.shape} = input {name}".rstrip()
+        for number, (value, name) in enumerate(zip(program.values[: program.inputs], names, strict=False))
     ]
     for node in program.nodes:
         made = ", ".join(f"%{n}: {program.values[n].dtype}{program.values[n].shape}" for n in node.results)

@@ -9,7 +9,7 @@ one that belongs to it is a `Constant`.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from burn.dtype import DType
@@ -86,6 +86,36 @@ class Program:
     scalars: int
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
+    names: tuple[str, ...] = field(default=(), compare=False)
+    """What inputs are called, for whoever has to find their values: no part of what is computed."""
+
+    def to_data(self) -> dict[str, Any]:
+        """The program as plain data: maps, lists, texts, numbers and bytes. `burn.program.data` has the form."""
+        from burn.program.data import encode
+
+        return encode(self)
+
+    def to_bytes(self) -> bytes:
+        """The same data as MessagePack."""
+        from burn.program.data import to_message_pack
+
+        return to_message_pack(self)
+
+    def to_json(self) -> str:
+        """The same data as JSON."""
+        from burn.program.data import to_json
+
+        return to_json(self)
+
+    @staticmethod
+    def from_data(data: dict[str, Any] | bytes | str) -> Program:
+        """The program of such data: plain, MessagePack (bytes) or JSON (text).
+
+        Data is checked and never executed; a `ProgramDataError` lists everything that is wrong with it.
+        """
+        from burn.program.data import decode
+
+        return decode(data)
 
     def identity(self) -> tuple[Any, ...]:
         """Everything that distinguishes this program from another, in plain data."""

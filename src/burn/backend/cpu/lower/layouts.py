@@ -79,7 +79,8 @@ class _Layouts:
             if position not in fused:
                 self._rewrite(position, node)
         outputs = tuple(self._plain(number) for number in self.program.outputs)
-        return Program(tuple(self.values), self.program.inputs, self.program.scalars, tuple(self.nodes), outputs)
+        given = self.program
+        return Program(tuple(self.values), given.inputs, given.scalars, tuple(self.nodes), outputs, given.names)
 
     # Nodes of the new program
 

@@ -43,7 +43,7 @@ class _Widening:
             for number, result, value in zip(node.results, results, made, strict=True):
                 self.numbers[number] = self._cast(result, value.dtype)
         outputs = tuple(self.numbers[number] for number in program.outputs)
-        return Program(tuple(self.values), program.inputs, program.scalars, tuple(self.nodes), outputs)
+        return Program(tuple(self.values), program.inputs, program.scalars, tuple(self.nodes), outputs, program.names)
 
     def _current(self, operand: Operand) -> Operand:
         if isinstance(operand, int):
