@@ -26,7 +26,7 @@ import binascii
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.dtype import ARITHMETIC, STORAGE, DType
 from burn.errors import BurnError
@@ -34,8 +34,11 @@ from burn.message_pack import MessagePackError, Reader, packed
 from burn.ops.creation import LARGEST
 from burn.ops.op import TABLE, Op
 from burn.program.lawful import row_faults
-from burn.program.program import Constant, Node, Operand, Program, Scalar, Value
+from burn.program.node import Constant, Node, Operand, Scalar, Value
 from burn.shape import Shape
+
+if TYPE_CHECKING:
+    from burn.program.program import Program
 
 FORMAT, VERSION = "burn-program", 1
 MOST_FAULTS = 1000
@@ -107,7 +110,9 @@ def _node(program: Program, node: Node) -> dict[str, Any]:
         "op": op.name,
         "version": op.version,
         "operands": [_operand(each) for each in node.operands],
-        "attributes": {name: _attribute(value, f"{op.name}.{name}") for name, value in attributes.items()},
+        "attributes": {
+            name: _attribute(value, f"{op.name}.{name}", type(program)) for name, value in attributes.items()
+        },
         "results": [_value(program.values[number]) for number in node.results],
     }
 
@@ -116,11 +121,11 @@ def _operand(operand: Operand) -> Any:
     if isinstance(operand, Scalar):
         return {"scalar": operand.slot}
     if isinstance(operand, Constant):
-        return {"constant": _attribute(operand.value, "a constant")}
+        return {"constant": _attribute(operand.value, "a constant", ())}
     return list(operand) if isinstance(operand, tuple) else operand
 
 
-def _attribute(value: Any, where: str) -> Any:
+def _attribute(value: Any, where: str, region: Any) -> Any:
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -129,20 +134,20 @@ def _attribute(value: Any, where: str) -> Any:
         return {"dtype": value.name}
     if isinstance(value, bytes):
         return {"bytes": value}
-    if isinstance(value, Program):
+    if isinstance(value, region):
         return {"program": encode(value)}
     if isinstance(value, tuple):
-        return [_attribute(each, where) for each in value]
+        return [_attribute(each, where, region) for each in value]
     raise ProgramDataError([f"{where}: a {type(value).__name__} has no form as data; use plain values and tuples"])
 
 
 # Reading
 
 
-def decode(data: dict[str, Any] | bytes | str) -> Program:
+def decode(data: dict[str, Any] | bytes | str, make: type[Program]) -> Program:
     """The program of plain data, of MessagePack (bytes) or of JSON (text)."""
     plain = _unpacked(data) if isinstance(data, bytes) else _parsed(data) if isinstance(data, str) else data
-    decoder = _Decoder()
+    decoder = _Decoder(make)
     program = decoder.program(plain, "program", 0)
     if decoder.faults:
         raise ProgramDataError(decoder.faults)
@@ -190,7 +195,8 @@ def _shown(value: Any, most: int = 60) -> str:
 
 
 class _Decoder:
-    def __init__(self) -> None:
+    def __init__(self, make: type[Program]) -> None:
+        self.make = make
         self.faults: list[str] = []
 
     def fault(self, place: str, text: str) -> None:
@@ -241,7 +247,7 @@ class _Decoder:
             if self.is_number(number, len(values), f"{place}.outputs[{index}]"):
                 outputs.append(number)
         described = tuple(value for value in values if value is not None)
-        return Program(described, inputs, len(scalars), tuple(nodes), tuple(outputs), names)
+        return self.make(described, inputs, len(scalars), tuple(nodes), tuple(outputs), names)
 
     def inputs(self, data: Any, place: str, values: list[Value | None]) -> tuple[str, ...]:
         names: list[str] = []

@@ -15,7 +15,7 @@ from typing import Any
 from burn.dtype import FLOATS, INTS, DType, f32, i64
 from burn.errors import BurnError
 from burn.ops.op import Op
-from burn.program.program import Constant, Node, Operand, Scalar, Value, is_same_number
+from burn.program.node import Constant, Node, Operand, Scalar, Value, is_same_number
 from burn.shape import Shape
 from burn.tensor import Tensor
 
