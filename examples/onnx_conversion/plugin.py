@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from burn_import.onnx import register_op
 
 if TYPE_CHECKING:
+    from burn_import.onnx.code.expression import Expression
     from burn_import.onnx.operators.operation import Operation
     from burn_import.onnx.passes.infer.context import Inference
-    from burn_import.onnx.writer.expression import Expression
 
 
 def same_as_the_input(context: Inference) -> None:

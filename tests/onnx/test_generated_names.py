@@ -8,8 +8,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import burn
 from burn_import.onnx import load
+from burn_import.onnx.code.names import LONGEST, snake
 from burn_import.onnx.importing import import_model
-from burn_import.onnx.writer.names import LONGEST, snake
 from tests.onnx.running import runtime
 
 BLOCKS = 16

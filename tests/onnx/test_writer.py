@@ -17,15 +17,15 @@ from onnx import helper
 
 import burn
 from burn_import.onnx import load, register_op
+from burn_import.onnx.code.expression import Expression, binary, conditional, literal, rounded, unary
+from burn_import.onnx.code.holes import between, hole_hint, join, merged, split
+from burn_import.onnx.code.layout import WIDTH, lay_out, lay_out_statement
+from burn_import.onnx.code.names import RESERVED, Names, camel, snake
 from burn_import.onnx.command import main
 from burn_import.onnx.ir import ElementType
 from burn_import.onnx.operators import rows
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import ROWS
-from burn_import.onnx.writer.expression import Expression, binary, conditional, literal, rounded, unary
-from burn_import.onnx.writer.holes import between, hole_hint, join, merged, split
-from burn_import.onnx.writer.layout import WIDTH, lay_out, lay_out_statement
-from burn_import.onnx.writer.names import RESERVED, Names, camel, snake
 
 X, Y = Expression.name("x"), Expression.name("y")
 

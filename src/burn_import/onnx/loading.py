@@ -26,13 +26,13 @@ from burn.backend.fusion import Fusion
 from burn.dtype import from_numpy
 from burn.tensor import TensorData
 from burn_import.onnx import versions
+from burn_import.onnx.code.fields import array_of
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import import_model
 from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.writer import Written
-from burn_import.onnx.writer.fields import array_of
 
 ALIGNMENT = 64
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.code.expression import Expression
 from burn_import.onnx.operators.calling import several, written
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression
 
 PLAIN = {"Relu": "relu", "Sigmoid": "sigmoid", "Softplus": "softplus", "Mish": "mish"}
 FUNCTIONS = {"HardSwish": "hard_swish", "Softsign": "softsign"}

@@ -9,9 +9,9 @@ import importlib
 import inspect
 from functools import cache
 
+from burn_import.onnx.code.expression import Argument, Expression
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation
-from burn_import.onnx.writer.expression import Argument, Expression
 
 
 @cache

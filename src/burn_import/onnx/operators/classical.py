@@ -12,13 +12,13 @@ import numpy as np
 
 from burn.tensor.classical import TRANSFORMS
 from burn.tensor.trees import Forest, forest_of_branches, forest_of_nodes
+from burn_import.onnx.code.expression import Expression, binary
+from burn_import.onnx.code.fields import Array
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.calling import written
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression, binary
-from burn_import.onnx.writer.fields import Array
 
 ML = "ai.onnx.ml"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from burn_import.onnx.code.expression import Expression, Form, literal
+from burn_import.onnx.code.hints import value_hint
 from burn_import.onnx.ir.graph import Graph
 from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression, Form, literal
-from burn_import.onnx.writer.hints import value_hint
 
 
 def _form(op: Operation, index: int) -> Form:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression, binary
+from burn_import.onnx.code.fields import Source
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
 from burn_import.onnx.operators.tying import is_tied
-from burn_import.onnx.writer.expression import Expression, binary
-from burn_import.onnx.writer.fields import Source
 
 AUTOMATIC = {"SAME_UPPER": "same", "SAME_LOWER": "same_lower", "VALID": "valid"}
 

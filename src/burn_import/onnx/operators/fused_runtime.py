@@ -5,13 +5,13 @@ Fused operators hold transposes, factors, sums and activations of the nodes that
 
 from __future__ import annotations
 
+from burn_import.onnx.code.expression import Expression, binary
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.calling import written
 from burn_import.onnx.operators.convolution import conv
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.quantization import window
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression, binary
 
 MS = "com.microsoft"
 PLAIN = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Softplus": "softplus"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression, binary
+from burn_import.onnx.code.fields import Source
 from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.convolution import layer_padding, padding
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression, binary
-from burn_import.onnx.writer.fields import Source
 
 
 def _unusual(**settings: tuple[Any, Any]) -> dict[str, Any]:

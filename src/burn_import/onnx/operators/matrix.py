@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.code.expression import Expression, binary
+from burn_import.onnx.code.fields import Source, Weight
 from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
 from burn_import.onnx.operators.tying import is_tied
-from burn_import.onnx.writer.expression import Expression, binary
-from burn_import.onnx.writer.fields import Source, Weight
 
 
 def linear(op: Operation, weight: Weight, sizes: tuple[int, int], bias: Value | None) -> Expression:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.code.expression import Argument, Expression, Form, binary, literal, product, sliced
 from burn_import.onnx.operators.indices import counts_from_start
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
 from burn_import.onnx.operators.tying import is_tied
-from burn_import.onnx.writer.expression import Argument, Expression, Form, binary, literal, product, sliced
 
 FAR = (1 << 31) - 1  # bounds beyond this mean the end
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression
+from burn_import.onnx.code.fields import Source
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression
-from burn_import.onnx.writer.fields import Source
 
 
 def _epsilon(op: Operation) -> dict[str, Any]:

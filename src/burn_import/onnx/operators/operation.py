@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burn_import.onnx.code.expression import Argument, Expression, call, literal, rounded
+from burn_import.onnx.code.fields import Array, Source, Weight
 from burn_import.onnx.ir import schemas
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import ElementType, Shape, Size, TensorType, Type
-from burn_import.onnx.writer.expression import Argument, Expression, call, literal, rounded
-from burn_import.onnx.writer.fields import Array, Source, Weight
 
 if TYPE_CHECKING:
     from burn_import.onnx.writer.function import FunctionWriter
@@ -207,7 +207,7 @@ class Operation:
 
     def imported(self, module: str, name: str) -> Expression:
         """Any other name of the framework, with its import: `op.imported("burn.ops.constants", "arange")`. Names that
-        generated source may import are listed in `writer.names.RESERVED`."""
+        generated source may import are listed in `code.names.RESERVED`."""
         return self.writer.imported(module, name)
 
     def new(self, content: Argument, dtype: ElementType) -> Expression:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression
 from burn_import.onnx.operators.calling import dtype_attribute, several, written
 from burn_import.onnx.operators.convolution import padding, spatial
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression
 
 
 @operator("QuantizeLinear")

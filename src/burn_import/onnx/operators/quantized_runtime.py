@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression, call
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.calling import several, written
 from burn_import.onnx.operators.convolution import padding
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.recurrence import cells
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression, call
 
 MS = "com.microsoft"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from burn_import.onnx.code.expression import Argument, Expression, binary
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Argument, Expression, binary
 
 
 def _seed(op: Operation) -> int | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression
 from burn_import.onnx.operators.calling import several, written
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.recurrent_layers import Layer, absorbed, laid_out, layer_of
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression
 
 
 def cells(op: Operation) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression
+from burn_import.onnx.code.fields import Array, Source, Weight
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.passes.infer.context import content_of
-from burn_import.onnx.writer.expression import Expression
-from burn_import.onnx.writer.fields import Array, Source, Weight
 
 GATES = {
     "LSTM": ("input_gate", "output_gate", "forget_gate", "cell_gate"),

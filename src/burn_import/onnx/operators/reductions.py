@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.code.expression import Expression, binary
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression, binary
 
 SIMPLE = {
     "ReduceSum": "sum_dims", "ReduceMean": "mean_dims", "ReduceProd": "prod_dims", "ReduceMax": "largest_dims",

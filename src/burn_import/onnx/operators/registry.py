@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 from burn_import.onnx.passes.infer.context import RULES, Inference
 
 if TYPE_CHECKING:
+    from burn_import.onnx.code.expression import Expression
     from burn_import.onnx.operators.operation import Operation
-    from burn_import.onnx.writer.expression import Expression
 
 Written: TypeAlias = Union["Expression", Sequence[Union["Expression", None]], None]
 Write: TypeAlias = Callable[["Operation"], Written]

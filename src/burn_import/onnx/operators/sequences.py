@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from burn_import.onnx.code.expression import COMPARISON, Expression, Form, binary, call, comprehension, literal
+from burn_import.onnx.code.hints import value_hint
 from burn_import.onnx.ir.graph import Graph
 from burn_import.onnx.ir.types import ElementType, SequenceType, TensorType, Type
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import COMPARISON, Expression, Form, binary, call, comprehension, literal
-from burn_import.onnx.writer.hints import value_hint
 
 
 def _is_tensor(type_: Type | None) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from burn_import.onnx.code.expression import Argument, Expression
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Argument, Expression
 
 
 @operator("DFT")

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from burn_import.onnx.code.expression import Expression
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.types import ElementType, MapType, TensorType
 from burn_import.onnx.operators.calling import written
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
-from burn_import.onnx.writer.expression import Expression
 
 ML = "ai.onnx.ml"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from burn_import.onnx.code.expression import Expression, call
+from burn_import.onnx.code.fields import Array
 from burn_import.onnx.ir.graph import Node
 from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.operators.operation import Operation
-from burn_import.onnx.writer.expression import Expression, call
-from burn_import.onnx.writer.fields import Array
 
 if TYPE_CHECKING:
     from burn_import.onnx.writer.function import FunctionWriter

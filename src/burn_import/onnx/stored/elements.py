@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from burn_import.onnx.code.expression import shortest
 from burn_import.onnx.ir.types import ElementType
-from burn_import.onnx.writer.expression import shortest
 
 Array: TypeAlias = np.ndarray[Any, Any]
 FEW = 64

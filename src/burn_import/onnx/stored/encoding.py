@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from burn_import.onnx.code.fields import Weight
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.dim import Dim
@@ -29,7 +30,6 @@ from burn_import.onnx.stored import elements
 from burn_import.onnx.stored.decoding import decode
 from burn_import.onnx.stored.types import encode_shape, encode_size, encode_type
 from burn_import.onnx.writer import Written
-from burn_import.onnx.writer.fields import Weight
 
 VERSION = 1
 

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from burn_import.onnx.code.expression import Expression, Form, call
+from burn_import.onnx.code.fields import Fields
+from burn_import.onnx.code.frame import form_of
+from burn_import.onnx.code.hints import moved_from, value_hint
+from burn_import.onnx.code.sizes import shape_comment
+from burn_import.onnx.code.symbols import WORD
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators import rows
 from burn_import.onnx.operators.operation import Operation, Unsupported
 from burn_import.onnx.operators.text_movement import TextMovement, moves_text
-from burn_import.onnx.writer.expression import Expression, Form, call
-from burn_import.onnx.writer.fields import Fields
-from burn_import.onnx.writer.frame import form_of
-from burn_import.onnx.writer.hints import moved_from, value_hint
 from burn_import.onnx.writer.operands import Operands
 from burn_import.onnx.writer.regions import Region, learnt_numbers, regions, shared_values
-from burn_import.onnx.writer.sizes import shape_comment
-from burn_import.onnx.writer.symbols import WORD
 
 if TYPE_CHECKING:
-    from burn_import.onnx.writer.classes import Classes
+    from burn_import.onnx.code.classes import Classes
 
 INLINE = 60  # characters of an expression that may stand inside another one
 RETURNED = 92  # of one that may stand behind `return`

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burn_import.onnx.code.expression import Argument, Expression, Form, call, first, literal
+from burn_import.onnx.code.fields import LITERAL, Array, Source, Weight, is_learnt
+from burn_import.onnx.code.frame import form_of
+from burn_import.onnx.code.hints import constant_hint, is_scale, node_hint, relative
+from burn_import.onnx.code.symbols import Symbols
 from burn_import.onnx.ir.graph import Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation, Unsupported
-from burn_import.onnx.writer.expression import Argument, Expression, Form, call, first, literal
-from burn_import.onnx.writer.fields import LITERAL, Array, Source, Weight, is_learnt
-from burn_import.onnx.writer.frame import form_of
-from burn_import.onnx.writer.hints import constant_hint, is_scale, node_hint, relative
-from burn_import.onnx.writer.symbols import Symbols
 
 if TYPE_CHECKING:
     from burn_import.onnx.writer.regions import Scope

@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from burn_import.onnx.code.hints import LAST_WORDS, is_prepared_weight, only_user, scope_of
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.passes.common import RANDOM
-from burn_import.onnx.writer.hints import LAST_WORDS, is_prepared_weight, only_user, scope_of
 from burn_import.onnx.writer.region import Item, Region, Scope, signature, varying, weighted
 from burn_import.onnx.writer.repeats import structured
 from burn_import.onnx.writer.sharing import untangled

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from burn_import.onnx.code.fields import is_learnt
 from burn_import.onnx.ir.graph import Node, Value
-from burn_import.onnx.writer.fields import is_learnt
 from burn_import.onnx.writer.region import Item, Region
 
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from burn.version import __version__
+from burn_import.onnx.code.classes import Classes, described, model_lines, signature_lines
+from burn_import.onnx.code.expression import literal
+from burn_import.onnx.code.fields import Fields, Source
+from burn_import.onnx.code.layout import lay_out
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.graph import Node
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.operators import rows
-from burn_import.onnx.writer.classes import Classes, described, model_lines, signature_lines
-from burn_import.onnx.writer.expression import literal
-from burn_import.onnx.writer.fields import Fields, Source
 from burn_import.onnx.writer.function import FunctionWriter
-from burn_import.onnx.writer.layout import lay_out
 
 
 @dataclass(slots=True)

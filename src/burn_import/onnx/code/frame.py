@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from burn_import.onnx.code.expression import Expression, Form
+from burn_import.onnx.code.fields import Fields
+from burn_import.onnx.code.layout import WIDTH, lay_out_statement
+from burn_import.onnx.code.names import RESERVED, Names
 from burn_import.onnx.ir.dim import Dim
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType, TensorType
-from burn_import.onnx.writer.expression import Expression, Form
-from burn_import.onnx.writer.fields import Fields
-from burn_import.onnx.writer.layout import WIDTH, lay_out_statement
-from burn_import.onnx.writer.names import RESERVED, Names
 
 if TYPE_CHECKING:
-    from burn_import.onnx.writer.classes import Classes
+    from burn_import.onnx.code.classes import Classes
 
 INDENT = 4
 

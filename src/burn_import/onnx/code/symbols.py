@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression, Form
+from burn_import.onnx.code.fields import Fields
+from burn_import.onnx.code.frame import INDENT, Frame, Line
+from burn_import.onnx.code.names import snake
+from burn_import.onnx.code.sizes import element_expression
 from burn_import.onnx.ir.graph import Graph, Value
 from burn_import.onnx.passes.infer.context import content_of
-from burn_import.onnx.writer.expression import Expression, Form
-from burn_import.onnx.writer.fields import Fields
-from burn_import.onnx.writer.frame import INDENT, Frame, Line
-from burn_import.onnx.writer.names import snake
-from burn_import.onnx.writer.sizes import element_expression
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 _AUTOMATIC = re.compile(r"^(s\d+|unk__\d+|.*_dynamic_axes_\d+|dim_?\d+|\?.*)$")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from burn_import.onnx.code.expression import Expression, Form, binary, call, literal, product, unary
 from burn_import.onnx.ir.dim import Dim, Operation
 from burn_import.onnx.ir.types import Shape, Size
-from burn_import.onnx.writer.expression import Expression, Form, binary, call, literal, product, unary
 
 Resolve = Callable[[str], Expression | None]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from burn_import.onnx.code.expression import Expression, first
+from burn_import.onnx.code.hints import is_path
+from burn_import.onnx.code.names import RESERVED, Names
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import ElementType
-from burn_import.onnx.writer.expression import Expression, first
-from burn_import.onnx.writer.hints import is_path
-from burn_import.onnx.writer.names import RESERVED, Names
 
 if TYPE_CHECKING:
-    from burn_import.onnx.writer.classes import Block
+    from burn_import.onnx.code.classes import Block
 
 Array: TypeAlias = np.ndarray[Any, Any]
 LITERAL = 16  # elements; constants of more are kept in the record

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from burn_import.onnx.code.names import snake
 from burn_import.onnx.ir.graph import Graph, Node, Value
-from burn_import.onnx.writer.names import snake
 
 _AUTOMATIC = re.compile(r"^(onnx::.*|\d+|.*_output_\d+|val_\d+|t\d*|.*::.*|.*/.*|node_.*|tmp.*|_.*)$")
 _PATH = re.compile(r"^[A-Za-z]\w*(\.\w+)*$", re.ASCII)

@@ -11,16 +11,16 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from burn_import.onnx.code.expression import Form
+from burn_import.onnx.code.fields import Field, Fields
+from burn_import.onnx.code.frame import Line, form_of
+from burn_import.onnx.code.holes import between, hole_hint, join, merged, split
+from burn_import.onnx.code.layout import WIDTH, lay_out
+from burn_import.onnx.code.names import RESERVED, Names, camel
+from burn_import.onnx.code.sizes import shape_comment
+from burn_import.onnx.code.symbols import Symbols
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import TensorType
-from burn_import.onnx.writer.expression import Form
-from burn_import.onnx.writer.fields import Field, Fields
-from burn_import.onnx.writer.frame import Line, form_of
-from burn_import.onnx.writer.holes import between, hole_hint, join, merged, split
-from burn_import.onnx.writer.layout import WIDTH, lay_out
-from burn_import.onnx.writer.names import RESERVED, Names, camel
-from burn_import.onnx.writer.sizes import shape_comment
-from burn_import.onnx.writer.symbols import Symbols
 
 MOST = 6  # arguments of a constructor; blocks that differ in more are classes of their own
 _TRAILING = re.compile(r"(_\d+)+$")
