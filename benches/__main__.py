@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from burn.tools.benchmark.cli import main
+from burn_bench.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -67,8 +67,8 @@ class Subject:
 
 def serve(name: str) -> None:
     """Run blocks of steps as the parent asks for them."""
-    from burn.tools.benchmark.benchmark import Setting
-    from burn.tools.benchmark.suite import benchmarks
+    from burn_bench.benchmark import Setting
+    from burn_bench.suite import benchmarks
 
     found = next(each for each in benchmarks() if each.name == name and each.shapes == WORKLOADS[name])
     with tempfile.TemporaryDirectory() as folder:

@@ -94,7 +94,7 @@ def write_large(path: Path, megabytes: int) -> None:
 
 def prepare(folder: Path, megabytes: int) -> dict[str, Path]:
     """The files, written once for a folder."""
-    from burn.tools.benchmark.suite import inference
+    from burn_bench.suite import inference
 
     paths = {"MobileNetV2": folder / "mobilenet_v2.onnx", "ResNet-18": folder / "resnet18.onnx",
              "6000 nodes": folder / "nodes.onnx", f"{megabytes} MB": folder / f"large-{megabytes}.onnx"}  # fmt: skip

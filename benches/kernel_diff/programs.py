@@ -29,8 +29,8 @@ def programs() -> dict[str, Run]:
 
 def benchmarks() -> Iterator[tuple[str, Run]]:
     """What `burn-bench` measures of ours: eager, captured and written with modules."""
-    from burn.tools.benchmark.benchmark import Builder, Setting
-    from burn.tools.benchmark.suite import benchmarks as suite
+    from burn_bench.benchmark import Builder, Setting
+    from burn_bench.suite import benchmarks as suite
 
     def run(builder: Builder, device: Any) -> None:
         with tempfile.TemporaryDirectory() as folder:

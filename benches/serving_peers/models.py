@@ -40,9 +40,9 @@ def _digits() -> Any:
 def _mobilenet() -> Any:
     import torch
 
-    from burn.tools.benchmark.suite import networks
-    from burn.tools.benchmark.suite.functions import TorchFunctions, Weights, drawn_weights
-    from burn.tools.benchmark.suite.inference import values
+    from burn_bench.suite import networks
+    from burn_bench.suite.functions import TorchFunctions, Weights, drawn_weights
+    from burn_bench.suite.inference import values
 
     f = TorchFunctions()
     given = drawn_weights(f, networks.mobilenet_v2, values((1, *SHAPES["mobilenet_v2"]))).values

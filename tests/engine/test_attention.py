@@ -21,8 +21,8 @@ from burn.nn.attention import MhaInput, MultiHeadAttentionConfig
 from burn.ops.attention import attention
 from burn.ops.softmax import quiet_softmax, softmax
 from burn.program.program import Constant
-from burn.tools.benchmark.suite import networks
-from burn.tools.benchmark.suite.functions import BurnFunctions, TorchFunctions, Weights, drawn_weights
+from burn_bench.suite import networks
+from burn_bench.suite.functions import BurnFunctions, TorchFunctions, Weights, drawn_weights
 from tests.engine.hand_written import run_program
 
 torch = pytest.importorskip("torch")

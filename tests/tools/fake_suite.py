@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from burn.tools.benchmark.benchmark import Benchmark, Missing, Setting, Target, Work, finished
+from burn_bench.benchmark import Benchmark, Missing, Setting, Target, Work, finished
 
 VALUES = np.arange(8, dtype=np.float32)
 

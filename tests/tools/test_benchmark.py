@@ -20,16 +20,16 @@ import numpy as np
 import pytest
 
 from burn.errors import ArgumentError, DataError
-from burn.tools.benchmark import chart, cli, compare, first_call, machine, memory, report, results, tune
-from burn.tools.benchmark.benchmark import Setting, Target, WrongResult, difference
-from burn.tools.benchmark.engines import DEVICES, PEERS, Engine, chosen_devices, chosen_peers, environment
-from burn.tools.benchmark.expression import drawn
-from burn.tools.benchmark.process import Process, WorkerError
-from burn.tools.benchmark.results import Measurement, Outcome, Run
-from burn.tools.benchmark.runner import Pace, Plan, Runner, Team, order, subjects
-from burn.tools.benchmark.spread import Spread, best_of, direction, noise_of, ratios, spread, verdict
-from burn.tools.benchmark.suite import benchmarks, detector, networks
-from burn.tools.benchmark.suite.functions import (
+from burn_bench import chart, cli, compare, first_call, machine, memory, report, results, tune
+from burn_bench.benchmark import Setting, Target, WrongResult, difference
+from burn_bench.engines import DEVICES, PEERS, Engine, chosen_devices, chosen_peers, environment
+from burn_bench.expression import drawn
+from burn_bench.process import Process, WorkerError
+from burn_bench.results import Measurement, Outcome, Run
+from burn_bench.runner import Pace, Plan, Runner, Team, order, subjects
+from burn_bench.spread import Spread, best_of, direction, noise_of, ratios, spread, verdict
+from burn_bench.suite import benchmarks, detector, networks
+from burn_bench.suite.functions import (
     BurnFunctions,
     NumpyFunctions,
     TorchFunctions,
@@ -37,9 +37,9 @@ from burn.tools.benchmark.suite.functions import (
     convolution,
     drawn_weights,
 )
-from burn.tools.benchmark.suite.inference import listed
-from burn.tools.benchmark.suite.training import mlp_gradients, mlp_task, resnet18_train
-from burn.tools.benchmark.worker import Worker, load_suite, serve
+from burn_bench.suite.inference import listed
+from burn_bench.suite.training import mlp_gradients, mlp_task, resnet18_train
+from burn_bench.worker import Worker, load_suite, serve
 
 FOLDER = Path(__file__).resolve().parent
 POSIX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
@@ -443,8 +443,8 @@ def test_a_process_that_dies_says_how_and_one_that_hangs_is_ended(process: Proce
 ORPHAN = """
 import sys, time
 from pathlib import Path
-from burn.tools.benchmark.engines import PEERS, environment
-from burn.tools.benchmark.process import Process
+from burn_bench.engines import PEERS, environment
+from burn_bench.process import Process
 child = Process(PEERS["numpy"], environment(PEERS["numpy"], 1), threads=1, folder=Path(sys.argv[1]), suite="fake_suite")
 child.ask(60, do="forget")
 print(child.pid, flush=True)
@@ -642,7 +642,7 @@ def test_steps_of_resnet18_with_its_norms_are_torchs(tmp_path: Path) -> None:
 
 
 def test_the_group_of_kernels_names_benchmarks_with_targets() -> None:
-    found = cli.chosen(load_suite("burn.tools.benchmark.suite"), ["kernels"])
+    found = cli.chosen(load_suite("burn_bench.suite"), ["kernels"])
     assert all(each.targets for each in found)
     assert {"resnet18", "resnet18_train", "yolo_n", "matmul"} <= {each.name for each in found}
 
@@ -664,9 +664,9 @@ def test_a_benchmark_can_be_tuned(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     with pytest.MonkeyPatch.context() as changed:
         changed.setenv("BURN_CACHE", str(tmp_path))
         tuning.answers().reload()
-        found = tune.tune(load_suite("burn.tools.benchmark.suite")["matmul/64x784x512-constant"], 1)
+        found = tune.tune(load_suite("burn_bench.suite")["matmul/64x784x512-constant"], 1)
         assert {row.question.family for each in found for row in each.rows} <= {"product", "tile"}
-        again = tune.tune(load_suite("burn.tools.benchmark.suite")["matmul/64x784x512-constant"], 1)
+        again = tune.tune(load_suite("burn_bench.suite")["matmul/64x784x512-constant"], 1)
         assert not any(row.medians for each in again for row in each.rows)
     tuning.answers().reload()
 
@@ -747,3 +747,14 @@ def test_the_peak_counts_what_was_freed_again() -> None:
     with mmap.mmap(-1, 32 * 2**20) as block:  # from the system: arrays may get what an array before them left
         block.write(bytes(range(256)) * 2**17)
     assert memory.peak() - before > 24 * 2**20
+
+
+def test_where_the_package_is_absent_the_command_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from burn.tools import bench
+
+    monkeypatch.setitem(sys.modules, "burn_bench", None)
+    monkeypatch.delitem(sys.modules, "burn_bench.cli")
+    assert bench.main() == 2
+    assert "pip install 'burn-dl[bench]'" in capsys.readouterr().err

@@ -1,0 +1,10 @@
+"""`python -m burn_bench` is `burn-bench`."""
+
+from __future__ import annotations
+
+import sys
+
+from burn_bench.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
