@@ -154,7 +154,7 @@ class KernelBuilder(Elementary):
             given: list[Value] = []
             for kind, value in zip(kinds, values):
                 dtypes.append(value.dtype)
-                given.extend(kind.contribution(value, index))
+                given.extend(kind.contribution(self, value, index))
                 for dtype, number in zip(kind.carried(value.dtype), kind.identity(value.dtype)):
                     identities.append(self.const(dtype, number))
             return given

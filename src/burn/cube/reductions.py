@@ -26,7 +26,7 @@ class Reduction(NamedTuple):
     identity: Callable[[DType], tuple[float | int | bool, ...]]
     combine: Callable[[KernelBuilder, Values, Values], Values]
     carried: Callable[[DType], tuple[DType, ...]] = lambda dtype: (dtype,)
-    contribution: Callable[[Value, Value], Values] = lambda value, index: (value,)
+    contribution: Callable[[KernelBuilder, Value, Value], Values] = lambda b, value, index: (value,)
 
 
 def lowest(dtype: DType) -> float | int:
@@ -59,8 +59,16 @@ def _indexed(start: Callable[[DType], float | int], greater: bool) -> Reduction:
         identity=lambda dtype: (start(dtype), LAST_INDEX),
         combine=_pick(greater),
         carried=lambda dtype: (dtype, i64),
-        contribution=lambda value, index: (value, index),
+        contribution=lambda b, value, index: (value, index),
     )
+
+
+def _bool(dtype: DType) -> tuple[DType, ...]:
+    return (bool_,)
+
+
+def _truth(b: KernelBuilder, value: Value, index: Value) -> Values:
+    return (value if value.dtype is bool_ else b.ne(value, 0),)
 
 
 REDUCTIONS: dict[str, Reduction] = {
@@ -68,8 +76,8 @@ REDUCTIONS: dict[str, Reduction] = {
     "prod": Reduction(lambda dtype: (1,), lambda b, x, y: (b.mul(x[0], y[0]),)),
     "max": Reduction(lambda dtype: (lowest(dtype),), lambda b, x, y: (b.max(x[0], y[0]),)),
     "min": Reduction(lambda dtype: (highest(dtype),), lambda b, x, y: (b.min(x[0], y[0]),)),
-    "any": Reduction(lambda dtype: (False,), lambda b, x, y: (b.bit_or(x[0], y[0]),), lambda dtype: (bool_,)),
-    "all": Reduction(lambda dtype: (True,), lambda b, x, y: (b.bit_and(x[0], y[0]),), lambda dtype: (bool_,)),
+    "any": Reduction(lambda dtype: (False,), lambda b, x, y: (b.bit_or(x[0], y[0]),), _bool, _truth),
+    "all": Reduction(lambda dtype: (True,), lambda b, x, y: (b.bit_and(x[0], y[0]),), _bool, _truth),
     "argmax": _indexed(lowest, greater=True),
     "argmin": _indexed(highest, greater=False),
 }

@@ -1,7 +1,7 @@
 """The decorators that make rows: `unary`, `binary`, `primitive`, `creation`, `composite`, `hosted`.
 
 A row is a typed function with a docstring. The decorator carries what the other layers need: the
-dtypes it takes, a scalar expression, the NumPy reference, and the gradient of each operand.
+dtypes it takes, the code of one element, the NumPy reference, and the gradient of each operand.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from burn.dtype import ARITHMETIC, FLOATS, INTS, DType, bool_
 from burn.errors import DTypeError
 from burn.ops import dispatch
 from burn.ops.dispatch import Accepts
+from burn.ops.elements import Element
 from burn.ops.op import Bound, Op
 
 if TYPE_CHECKING:
@@ -123,14 +124,19 @@ def unary(
     *,
     dtype: Domain,
     reference: Callable[..., Any],
-    scalar: str | None = None,
+    element: Element | None = None,
+    costly: bool = False,
+    element_dtypes: Accepts | None = None,
     vjp: Gradients | None = None,
     result: DType | None = None,
 ) -> Callable[[F], F]:
     """Declare an elementwise primitive of one operand."""
 
     def declare(function: F) -> F:
-        op = Op(function, "primitive", family=_family(function), reference=reference, vjp=vjp, scalar=scalar)
+        op = Op(
+            function, "primitive", family=_family(function), reference=reference, vjp=vjp,
+            element=element, costly=costly, element_dtypes=element_dtypes,
+        )  # fmt: skip
         op.rule = lambda op, x: (x.shape, result or x.dtype, ())
         op.is_elementwise, op.result_dtype, op.accepts = True, result, dtype.accepts
         return _publish(op, dispatch.unary(op, dtype.accepts, dtype.coerce, result), function)  # type: ignore[no-any-return]
@@ -142,14 +148,19 @@ def binary(
     *,
     dtype: Domain,
     reference: Callable[..., Any],
-    scalar: str | None = None,
+    element: Element | None = None,
+    costly: bool = False,
+    element_dtypes: Accepts | None = None,
     vjp: Gradients | None = None,
     result: DType | None = None,
 ) -> Callable[[Callable[..., Any]], Binary]:
     """Declare an elementwise primitive of two operands, one of which may be a Python number."""
 
     def declare(function: Callable[..., Any]) -> Binary:
-        op = Op(function, "primitive", family=_family(function), reference=reference, vjp=vjp, scalar=scalar)
+        op = Op(
+            function, "primitive", family=_family(function), reference=reference, vjp=vjp,
+            element=element, costly=costly, element_dtypes=element_dtypes,
+        )  # fmt: skip
         op.rule = _binary_rule(result)
         op.is_elementwise, op.result_dtype, op.accepts = True, result, dtype.accepts
         call = dispatch.binary(op, dtype.accepts, dtype.coerce, result, exact=result is bool_)
@@ -174,18 +185,20 @@ def primitive(
     prepare: Callable[[Op, list[Any]], list[Any]] | None = None,
     bound: Bound = "memory",
     outputs: int = 1,
-    scalar: str | None = None,
+    element: Element | None = None,
+    reduction: str | None = None,
 ) -> Callable[[F], F]:
     """Declare a primitive described by a rule: `rule(op, *operands, *attributes)`.
 
     The rule checks the arguments and gives `(shape, dtype, attributes)`, the attributes in the
-    normal form that kernels and backward rules receive.
+    normal form that kernels and backward rules receive. `element` and `reduction` tell how kernels
+    compute it (see `Op`).
     """
 
     def declare(function: F) -> F:
         op = Op(
             function, "primitive", family=_family(function), reference=reference, vjp=vjp, rule=rule,
-            prepare=prepare, bound=bound, outputs=outputs, scalar=scalar,
+            prepare=prepare, bound=bound, outputs=outputs, element=element, reduction=reduction,
         )  # fmt: skip
         if op.operand_count == 1 and not op.variadic:
             op.rule = dispatch.remembered(rule)

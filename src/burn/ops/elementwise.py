@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.dtype import bool_
+from burn.dtype import FLOATS, bool_
 from burn.dtype import dtype as as_dtype
 from burn.errors import DTypeError
-from burn.ops import logic
+from burn.ops import elements, logic
 from burn.ops import references as reference
 from burn.ops.declare import (
     anything,
@@ -34,31 +34,42 @@ TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 # Functions of one number
 
 
-@unary(dtype=floating, scalar="exp({x})", reference=np.exp, vjp=dict(x=lambda g, out: g * out))
+@unary(dtype=floating, element=lambda b, x: b.exp(x), costly=True, reference=np.exp, vjp=dict(x=lambda g, out: g * out))
 def exp(x: Tensor[B]) -> Tensor[B]:
     """Raise e to the power of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="log({x})", reference=np.log, vjp=dict(x=lambda g, x: g / x))
+@unary(dtype=floating, element=lambda b, x: b.log(x), costly=True, reference=np.log, vjp=dict(x=lambda g, x: g / x))
 def log(x: Tensor[B]) -> Tensor[B]:
     """Take the natural logarithm of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="log1p({x})", reference=np.log1p, vjp=dict(x=lambda g, x: g / (x + 1.0)))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.log1p(x),
+    costly=True,
+    reference=np.log1p,
+    vjp=dict(x=lambda g, x: g / (x + 1.0)),
+)
 def log1p(x: Tensor[B]) -> Tensor[B]:
     """Compute `log(1 + x)`, exact near zero."""
     ...
 
 
-@unary(dtype=floating, scalar="sqrt({x})", reference=np.sqrt, vjp=dict(x=lambda g, out: g / (out * 2.0)))
+@unary(dtype=floating, element=lambda b, x: b.sqrt(x), reference=np.sqrt, vjp=dict(x=lambda g, out: g / (out * 2.0)))
 def sqrt(x: Tensor[B]) -> Tensor[B]:
     """Take the square root of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="1 / {x}", reference=reference.recip, vjp=dict(x=lambda g, out: -g * out * out))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.const(x.dtype, 1.0) / x,
+    reference=reference.recip,
+    vjp=dict(x=lambda g, out: -g * out * out),
+)
 def recip(x: Tensor[B]) -> Tensor[B]:
     """Compute `1 / x`."""
     ...
@@ -66,7 +77,8 @@ def recip(x: Tensor[B]) -> Tensor[B]:
 
 @unary(
     dtype=floating,
-    scalar="erf({x})",
+    element=lambda b, x: b.erf(x),
+    costly=True,
     reference=reference.erf,
     vjp=dict(x=lambda g, x: g * ((x * x).neg().exp() * TWO_OVER_SQRT_PI)),
 )
@@ -75,61 +87,113 @@ def erf(x: Tensor[B]) -> Tensor[B]:
     ...
 
 
-@unary(dtype=floating, scalar="sin({x})", reference=np.sin, vjp=dict(x=lambda g, x: g * x.cos()))
+@unary(
+    dtype=floating, element=lambda b, x: b.sin(x), costly=True, reference=np.sin, vjp=dict(x=lambda g, x: g * x.cos())
+)
 def sin(x: Tensor[B]) -> Tensor[B]:
     """Take the sine of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="cos({x})", reference=np.cos, vjp=dict(x=lambda g, x: -g * x.sin()))
+@unary(
+    dtype=floating, element=lambda b, x: b.cos(x), costly=True, reference=np.cos, vjp=dict(x=lambda g, x: -g * x.sin())
+)
 def cos(x: Tensor[B]) -> Tensor[B]:
     """Take the cosine of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="tan({x})", reference=np.tan, vjp=dict(x=lambda g, out: g * (out * out + 1.0)))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.tan(x),
+    costly=True,
+    reference=np.tan,
+    vjp=dict(x=lambda g, out: g * (out * out + 1.0)),
+)
 def tan(x: Tensor[B]) -> Tensor[B]:
     """Take the tangent of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="sinh({x})", reference=np.sinh, vjp=dict(x=lambda g, x: g * x.cosh()))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.sinh(x),
+    costly=True,
+    reference=np.sinh,
+    vjp=dict(x=lambda g, x: g * x.cosh()),
+)
 def sinh(x: Tensor[B]) -> Tensor[B]:
     """Take the hyperbolic sine of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="cosh({x})", reference=np.cosh, vjp=dict(x=lambda g, x: g * x.sinh()))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.cosh(x),
+    costly=True,
+    reference=np.cosh,
+    vjp=dict(x=lambda g, x: g * x.sinh()),
+)
 def cosh(x: Tensor[B]) -> Tensor[B]:
     """Take the hyperbolic cosine of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="tanh({x})", reference=np.tanh, vjp=dict(x=lambda g, out: g * (1.0 - out * out)))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.tanh(x),
+    costly=True,
+    reference=np.tanh,
+    vjp=dict(x=lambda g, out: g * (1.0 - out * out)),
+)
 def tanh(x: Tensor[B]) -> Tensor[B]:
     """Take the hyperbolic tangent of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="asin({x})", reference=np.arcsin, vjp=dict(x=lambda g, x: g / (1.0 - x * x).sqrt()))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.asin(x),
+    costly=True,
+    reference=np.arcsin,
+    vjp=dict(x=lambda g, x: g / (1.0 - x * x).sqrt()),
+)
 def asin(x: Tensor[B]) -> Tensor[B]:
     """Take the inverse sine of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="acos({x})", reference=np.arccos, vjp=dict(x=lambda g, x: -g / (1.0 - x * x).sqrt()))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.acos(x),
+    costly=True,
+    reference=np.arccos,
+    vjp=dict(x=lambda g, x: -g / (1.0 - x * x).sqrt()),
+)
 def acos(x: Tensor[B]) -> Tensor[B]:
     """Take the inverse cosine of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="atan({x})", reference=np.arctan, vjp=dict(x=lambda g, x: g / (x * x + 1.0)))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.atan(x),
+    costly=True,
+    reference=np.arctan,
+    vjp=dict(x=lambda g, x: g / (x * x + 1.0)),
+)
 def atan(x: Tensor[B]) -> Tensor[B]:
     """Take the inverse tangent of each element."""
     ...
 
 
-@unary(dtype=floating, scalar="asinh({x})", reference=np.arcsinh, vjp=dict(x=lambda g, x: g / (x * x + 1.0).sqrt()))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.asinh(x),
+    costly=True,
+    reference=np.arcsinh,
+    vjp=dict(x=lambda g, x: g / (x * x + 1.0).sqrt()),
+)
 def asinh(x: Tensor[B]) -> Tensor[B]:
     """Take the inverse hyperbolic sine of each element."""
     ...
@@ -137,7 +201,8 @@ def asinh(x: Tensor[B]) -> Tensor[B]:
 
 @unary(
     dtype=floating,
-    scalar="acosh({x})",
+    element=lambda b, x: b.acosh(x),
+    costly=True,
     reference=np.arccosh,
     vjp=dict(x=lambda g, x: g / ((x - 1.0).sqrt() * (x + 1.0).sqrt())),
 )
@@ -146,49 +211,63 @@ def acosh(x: Tensor[B]) -> Tensor[B]:
     ...
 
 
-@unary(dtype=floating, scalar="atanh({x})", reference=np.arctanh, vjp=dict(x=lambda g, x: g / (1.0 - x * x)))
+@unary(
+    dtype=floating,
+    element=lambda b, x: b.atanh(x),
+    costly=True,
+    reference=np.arctanh,
+    vjp=dict(x=lambda g, x: g / (1.0 - x * x)),
+)
 def atanh(x: Tensor[B]) -> Tensor[B]:
     """Take the inverse hyperbolic tangent of each element."""
     ...
 
 
-@unary(dtype=numeric, scalar="abs({x})", reference=reference.absolute, vjp=dict(x=lambda g, x: g * x.sign()))
+@unary(
+    dtype=numeric, element=lambda b, x: b.abs(x), reference=reference.absolute, vjp=dict(x=lambda g, x: g * x.sign())
+)
 def abs(x: Tensor[B]) -> Tensor[B]:
     """Take the absolute value of each element; the smallest integer stays as it is."""
     ...
 
 
-@unary(dtype=numeric, scalar="-{x}", reference=np.negative, vjp=dict(x=lambda g: -g))
+@unary(dtype=numeric, element=lambda b, x: b.neg(x), reference=np.negative, vjp=dict(x=lambda g: -g))
 def neg(x: Tensor[B]) -> Tensor[B]:
     """Negate each element."""
     ...
 
 
-@unary(dtype=numeric, scalar="sign({x})", reference=reference.sign, vjp=dict(x=lambda g: g.zeros_like()))
+@unary(dtype=numeric, element=elements.sign, reference=reference.sign, vjp=dict(x=lambda g: g.zeros_like()))
 def sign(x: Tensor[B]) -> Tensor[B]:
     """Give -1, 0 or 1 by the sign of each element."""
     ...
 
 
-@unary(dtype=numeric, scalar="floor({x})", reference=reference.floor, vjp=dict(x=lambda g: g.zeros_like()))
+@unary(
+    dtype=numeric, element=elements.whole_or("floor"), reference=reference.floor, vjp=dict(x=lambda g: g.zeros_like())
+)
 def floor(x: Tensor[B]) -> Tensor[B]:
     """Round down."""
     ...
 
 
-@unary(dtype=numeric, scalar="ceil({x})", reference=reference.ceil, vjp=dict(x=lambda g: g.zeros_like()))
+@unary(dtype=numeric, element=elements.whole_or("ceil"), reference=reference.ceil, vjp=dict(x=lambda g: g.zeros_like()))
 def ceil(x: Tensor[B]) -> Tensor[B]:
     """Round up."""
     ...
 
 
-@unary(dtype=numeric, scalar="round({x})", reference=reference.round, vjp=dict(x=lambda g: g.zeros_like()))
+@unary(
+    dtype=numeric, element=elements.whole_or("rint"), reference=reference.round, vjp=dict(x=lambda g: g.zeros_like())
+)
 def round(x: Tensor[B]) -> Tensor[B]:
     """Round to the nearest integer, halves to the even one."""
     ...
 
 
-@unary(dtype=numeric, scalar="trunc({x})", reference=reference.trunc, vjp=dict(x=lambda g: g.zeros_like()))
+@unary(
+    dtype=numeric, element=elements.whole_or("trunc"), reference=reference.trunc, vjp=dict(x=lambda g: g.zeros_like())
+)
 def trunc(x: Tensor[B]) -> Tensor[B]:
     """Round towards zero."""
     ...
@@ -212,13 +291,13 @@ def rad2deg(x: Tensor[B]) -> Tensor[B]:
     return x * (180.0 / math.pi)
 
 
-@unary(dtype=only_floats, scalar="isnan({x})", reference=np.isnan, result=bool_)
+@unary(dtype=only_floats, element=lambda b, x: b.isnan(x), reference=np.isnan, result=bool_)
 def is_nan(x: Tensor[B]) -> Tensor[B]:
     """Tell which elements are NaN."""
     ...
 
 
-@unary(dtype=only_floats, scalar="isinf({x})", reference=np.isinf, result=bool_)
+@unary(dtype=only_floats, element=lambda b, x: b.isinf(x), reference=np.isinf, result=bool_)
 def is_inf(x: Tensor[B]) -> Tensor[B]:
     """Tell which elements are infinite."""
     ...
@@ -233,13 +312,17 @@ def is_finite(x: Tensor[B]) -> Tensor[B]:
 # Arithmetic
 
 
-@binary(dtype=anything, scalar="{x} + {y}", reference=np.add, vjp=dict(x=lambda g: g, y=lambda g: g))
+@binary(
+    dtype=anything, element=elements.by_kind("add", "bit_or"), reference=np.add, vjp=dict(x=lambda g: g, y=lambda g: g)
+)
 def add(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Add elementwise, broadcasting."""
     ...
 
 
-@binary(dtype=numeric, scalar="{x} - {y}", reference=np.subtract, vjp=dict(x=lambda g: g, y=lambda g: -g))
+@binary(
+    dtype=numeric, element=lambda b, x, y: b.sub(x, y), reference=np.subtract, vjp=dict(x=lambda g: g, y=lambda g: -g)
+)
 def sub(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Subtract elementwise, broadcasting."""
     ...
@@ -247,7 +330,7 @@ def sub(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=anything,
-    scalar="{x} * {y}",
+    element=elements.by_kind("mul", "bit_and"),
     reference=np.multiply,
     vjp=dict(x=lambda g, y: g * y, y=lambda g, x: g * x),
 )
@@ -258,7 +341,7 @@ def mul(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=numeric,
-    scalar="{x} / {y}",
+    element=lambda b, x, y: b.div(x, y),
     reference=reference.div,
     vjp=dict(x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y),
 )
@@ -269,7 +352,7 @@ def div(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=floating,
-    scalar="{x} / {y}",
+    element=lambda b, x, y: b.div(x, y),
     reference=np.true_divide,
     vjp=dict(x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y),
 )
@@ -280,7 +363,7 @@ def true_div(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=numeric,
-    scalar="floor_div({x}, {y})",
+    element=lambda b, x, y: b.floor_div(x, y),
     reference=reference.floor_div,
     vjp=dict(x=lambda g: g.zeros_like(), y=lambda g: g.zeros_like()),
 )
@@ -291,7 +374,8 @@ def floor_div(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=numeric,
-    scalar="rem({x}, {y})",
+    element=lambda b, x, y: b.floor_rem(x, y),
+    costly=True,
     reference=reference.rem,
     vjp=dict(x=lambda g: g, y=lambda g, x, y: -g * floor_div(x, y)),
 )
@@ -302,7 +386,8 @@ def rem(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=numeric,
-    scalar="fmod({x}, {y})",
+    element=lambda b, x, y: b.rem(x, y),
+    costly=True,
     reference=reference.fmod,
     vjp=dict(x=lambda g: g, y=lambda g, x, y: -g * trunc(true_div(x, y))),
 )
@@ -326,7 +411,9 @@ def _power_exponent(g: Any, x: Any, y: Any, out: Any) -> Any:
 
 @binary(
     dtype=numeric,
-    scalar="pow({x}, {y})",
+    element=lambda b, x, y: b.pow(x, y),
+    costly=True,
+    element_dtypes=FLOATS,
     reference=reference.power,
     vjp=dict(x=_power_base, y=_power_exponent),
 )
@@ -337,7 +424,8 @@ def pow(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=floating,
-    scalar="atan2({x}, {y})",
+    element=lambda b, x, y: b.atan2(x, y),
+    costly=True,
     reference=np.arctan2,
     vjp=dict(x=lambda g, x, y: g * y / (x * x + y * y), y=lambda g, x, y: -g * x / (x * x + y * y)),
 )
@@ -348,7 +436,8 @@ def atan2(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=floating,
-    scalar="hypot({x}, {y})",
+    element=elements.hypot,
+    costly=True,
     reference=np.hypot,
     vjp=dict(x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out)),
 )
@@ -364,7 +453,7 @@ def _chosen(g: Any, winner: Any, loser_or_equal: Any) -> Any:
 
 @binary(
     dtype=anything,
-    scalar="max({x}, {y})",
+    element=elements.by_kind("max", "bit_or"),
     reference=np.maximum,
     vjp=dict(
         x=lambda g, x, y: _chosen(g, logic.greater(x, y), logic.equal(x, y)),
@@ -378,7 +467,7 @@ def max_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=anything,
-    scalar="min({x}, {y})",
+    element=elements.by_kind("min", "bit_and"),
     reference=np.minimum,
     vjp=dict(
         x=lambda g, x, y: _chosen(g, logic.greater(y, x), logic.equal(x, y)),
@@ -392,7 +481,7 @@ def min_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=numeric,
-    scalar="max({x}, {y})",
+    element=elements.bounded("max", "gt"),
     reference=np.maximum,
     vjp=dict(
         x=lambda g, x, y: g.mask_fill(logic.lower(x, y), 0.0),
@@ -406,7 +495,7 @@ def clamp_min(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 
 @binary(
     dtype=numeric,
-    scalar="min({x}, {y})",
+    element=elements.bounded("min", "lt"),
     reference=np.minimum,
     vjp=dict(
         x=lambda g, x, y: g.mask_fill(logic.greater(x, y), 0.0),
@@ -426,7 +515,9 @@ def _cast_rule(op: Op, x: Any, dtype: Any) -> Any:
     return x.shape, target, (target,)
 
 
-@primitive(rule=_cast_rule, reference=reference.cast, vjp=dict(x=lambda g, x_dtype: g.cast(x_dtype)))
+@primitive(
+    rule=_cast_rule, element=elements.cast, reference=reference.cast, vjp=dict(x=lambda g, x_dtype: g.cast(x_dtype))
+)
 def cast(x: Tensor[B], dtype: Any) -> Tensor[B]:
     """Convert to another dtype. Floats saturate into ints, and NaN becomes 0."""
     ...
@@ -443,7 +534,7 @@ def _where_rule(op: Op, x: Any, mask: Any, value: Any) -> Any:
     reference=lambda x, mask, value: np.where(mask, value, x),
     prepare=promoted("x", "value"),
     vjp=dict(x=lambda g, mask: g.mask_fill(mask, 0.0), value=lambda g, mask: g.mask_fill(mask.bool_not(), 0.0)),
-    scalar="{mask} ? {value} : {x}",
+    element=elements.where,
 )
 def mask_where(x: Tensor[B], mask: Tensor[Any], value: Tensor[Any]) -> Tensor[B]:
     """Take `value` where the mask is true and `x` elsewhere, broadcasting."""
@@ -460,7 +551,7 @@ def _fill_rule(op: Op, x: Any, mask: Any, value: Any) -> Any:
     rule=_fill_rule,
     reference=reference.mask_fill,
     vjp=dict(x=lambda g, mask: g.mask_fill(mask, 0.0)),
-    scalar="{mask} ? {value} : {x}",
+    element=elements.where,
     prepare=filling("value"),
 )
 def mask_fill(x: Tensor[B], mask: Tensor[Any], value: Operand) -> Tensor[B]:

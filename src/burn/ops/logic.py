@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from burn.dtype import bool_
+from burn.ops import elements
 from burn.ops import references as reference
 from burn.ops.declare import anything, binary, bitwise, boolean, integral, unary
 
@@ -17,37 +18,37 @@ if TYPE_CHECKING:
 # Comparisons
 
 
-@binary(dtype=anything, scalar="{x} == {y}", reference=np.equal, result=bool_)
+@binary(dtype=anything, element=lambda b, x, y: b.eq(x, y), reference=np.equal, result=bool_)
 def equal(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where two tensors are equal."""
     ...
 
 
-@binary(dtype=anything, scalar="{x} != {y}", reference=np.not_equal, result=bool_)
+@binary(dtype=anything, element=lambda b, x, y: b.ne(x, y), reference=np.not_equal, result=bool_)
 def not_equal(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where two tensors differ."""
     ...
 
 
-@binary(dtype=anything, scalar="{x} > {y}", reference=np.greater, result=bool_)
+@binary(dtype=anything, element=elements.compared("gt"), reference=np.greater, result=bool_)
 def greater(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where `x` is greater than `y`."""
     ...
 
 
-@binary(dtype=anything, scalar="{x} >= {y}", reference=np.greater_equal, result=bool_)
+@binary(dtype=anything, element=elements.compared("ge"), reference=np.greater_equal, result=bool_)
 def greater_equal(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where `x` is greater than `y` or equal to it."""
     ...
 
 
-@binary(dtype=anything, scalar="{x} < {y}", reference=np.less, result=bool_)
+@binary(dtype=anything, element=elements.compared("lt"), reference=np.less, result=bool_)
 def lower(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where `x` is lower than `y`."""
     ...
 
 
-@binary(dtype=anything, scalar="{x} <= {y}", reference=np.less_equal, result=bool_)
+@binary(dtype=anything, element=elements.compared("le"), reference=np.less_equal, result=bool_)
 def lower_equal(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where `x` is lower than `y` or equal to it."""
     ...
@@ -56,61 +57,61 @@ def lower_equal(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
 # Truth values and bits
 
 
-@unary(dtype=boolean, scalar="!{x}", reference=np.logical_not)
+@unary(dtype=boolean, element=lambda b, x: b.bit_not(x), reference=np.logical_not)
 def bool_not(x: Tensor[B]) -> Tensor[B]:
     """Negate each truth value."""
     ...
 
 
-@binary(dtype=boolean, scalar="{x} & {y}", reference=np.logical_and)
+@binary(dtype=boolean, element=lambda b, x, y: b.bit_and(x, y), reference=np.logical_and)
 def bool_and(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where both are true."""
     ...
 
 
-@binary(dtype=boolean, scalar="{x} | {y}", reference=np.logical_or)
+@binary(dtype=boolean, element=lambda b, x, y: b.bit_or(x, y), reference=np.logical_or)
 def bool_or(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where either is true."""
     ...
 
 
-@binary(dtype=boolean, scalar="{x} ^ {y}", reference=np.logical_xor)
+@binary(dtype=boolean, element=lambda b, x, y: b.bit_xor(x, y), reference=np.logical_xor)
 def bool_xor(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Tell where exactly one is true."""
     ...
 
 
-@unary(dtype=bitwise, scalar="~{x}", reference=np.invert)
+@unary(dtype=bitwise, element=lambda b, x: b.bit_not(x), reference=np.invert)
 def bitwise_not(x: Tensor[B]) -> Tensor[B]:
     """Flip every bit (the truth value of a bool)."""
     ...
 
 
-@binary(dtype=bitwise, scalar="{x} & {y}", reference=np.bitwise_and)
+@binary(dtype=bitwise, element=lambda b, x, y: b.bit_and(x, y), reference=np.bitwise_and)
 def bitwise_and(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Keep the bits that both have."""
     ...
 
 
-@binary(dtype=bitwise, scalar="{x} | {y}", reference=np.bitwise_or)
+@binary(dtype=bitwise, element=lambda b, x, y: b.bit_or(x, y), reference=np.bitwise_or)
 def bitwise_or(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Keep the bits that either has."""
     ...
 
 
-@binary(dtype=bitwise, scalar="{x} ^ {y}", reference=np.bitwise_xor)
+@binary(dtype=bitwise, element=lambda b, x, y: b.bit_xor(x, y), reference=np.bitwise_xor)
 def bitwise_xor(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Keep the bits that exactly one has."""
     ...
 
 
-@binary(dtype=integral, scalar="shift_left({x}, {y})", reference=reference.left_shift)
+@binary(dtype=integral, element=lambda b, x, y: b.shl(x, y), reference=reference.left_shift)
 def bitwise_left_shift(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Shift the bits left; a shift by the width or more gives 0."""
     ...
 
 
-@binary(dtype=integral, scalar="shift_right({x}, {y})", reference=reference.right_shift)
+@binary(dtype=integral, element=lambda b, x, y: b.shr(x, y), reference=reference.right_shift)
 def bitwise_right_shift(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     """Shift the bits right, keeping the sign; a shift by the width or more gives 0, or -1 for negatives."""
     ...

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 OpKind = Literal["primitive", "composite", "hosted"]
 Bound = Literal["compute", "memory"]
+Group = Literal["elementwise", "reduction"]
+"""What kind of kernel a row has; an engine knows rows without a group by their names, or not at all."""
 
 TABLE: dict[str, Op] = {}
 """Every operation by name, in the order of declaration."""
@@ -50,7 +52,16 @@ class Vjp:
 
 
 class Op:
-    """One operation. Compared and hashed by identity."""
+    """One operation. Compared and hashed by identity.
+
+    How kernels compute it is told in terms of the kernel language, whose builder the functions are given:
+
+    - `element(b, *operands, *attributes)` gives one element of the result: the row is *elementwise*. It is `costly` if
+      that takes longer than writing the result to the nearest cache and reading it again. Results of other dtypes
+      than `element_dtypes` have none.
+    - `reduction` names the fold of `burn.cube` that reduces the operand along the dims of the only attribute, which are
+      kept with size 1: the row is a *reduction*. With an element, each element of the operand goes through it first.
+    """
 
     def __init__(
         self,
@@ -63,7 +74,10 @@ class Op:
         rule: Callable[..., Any] | None = None,
         prepare: Callable[..., Any] | None = None,
         vjp: Mapping[str, Callable[..., Any]] | None = None,
-        scalar: str | None = None,
+        element: Callable[..., Any] | None = None,
+        costly: bool = False,
+        element_dtypes: frozenset[DType] | None = None,
+        reduction: str | None = None,
         bound: Bound = "memory",
         outputs: int = 1,
         version: int = 1,
@@ -77,7 +91,11 @@ class Op:
         self.reference = reference
         self.rule = rule
         self.prepare = prepare
-        self.scalar = scalar
+        self.element = element
+        self.is_costly = costly
+        self.element_dtypes = element_dtypes
+        self.reduction = reduction
+        self.group: Group | None = "reduction" if reduction else "elementwise" if element else None
         self.bound = bound
         self.outputs = outputs
         self.version = version

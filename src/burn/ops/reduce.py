@@ -154,6 +154,7 @@ def _products_before(x: Any, dim: int) -> Any:
 @primitive(
     rule=_sum_rule,
     reference=_accumulated(np.sum),
+    reduction="sum",
     prepare=prepared(numeric),
     vjp=dict(x=lambda g, x_shape: g.expand(x_shape)),
 )
@@ -165,6 +166,7 @@ def sum_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
 @primitive(
     rule=_sum_rule,
     reference=_accumulated(np.prod),
+    reduction="prod",
     prepare=prepared(numeric),
     vjp=dict(x=lambda g, x, dims: g * _product_of_others(x, dims) if dims else g),
 )
@@ -173,25 +175,29 @@ def prod_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     ...
 
 
-@primitive(rule=_choice_rule, reference=_chosen(np.max), prepare=prepared(numeric), vjp=dict(x=_shared))
+@primitive(
+    rule=_choice_rule, reference=_chosen(np.max), reduction="max", prepare=prepared(numeric), vjp=dict(x=_shared)
+)
 def max_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     """Take the largest element along several dims; equal elements share the gradient."""
     ...
 
 
-@primitive(rule=_choice_rule, reference=_chosen(np.min), prepare=prepared(numeric), vjp=dict(x=_shared))
+@primitive(
+    rule=_choice_rule, reference=_chosen(np.min), reduction="min", prepare=prepared(numeric), vjp=dict(x=_shared)
+)
 def min_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     """Take the smallest element along several dims; equal elements share the gradient."""
     ...
 
 
-@primitive(rule=_truth_rule, reference=_truth(np.any), prepare=prepared(anything))
+@primitive(rule=_truth_rule, reference=_truth(np.any), reduction="any", prepare=prepared(anything))
 def any_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     """Tell whether any element along several dims is not zero."""
     ...
 
 
-@primitive(rule=_truth_rule, reference=_truth(np.all), prepare=prepared(anything))
+@primitive(rule=_truth_rule, reference=_truth(np.all), reduction="all", prepare=prepared(anything))
 def all_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     """Tell whether no element along several dims is zero."""
     ...

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from burn import ops
 from burn.backend.cpu.features import lowering_for, target
 from burn.cube import Kernel
 from burn.cube.ir import Region
@@ -61,5 +62,5 @@ def state_of(folder: Path) -> str:
 
 @functools.cache
 def lowering() -> str:
-    """The state of the modules that write kernels."""
-    return state_of(Path(__file__).parent / "lower")
+    """The state of the modules that write kernels, and of the rows whose elements they write."""
+    return state_of(Path(__file__).parent / "lower") + state_of(Path(ops.__file__).parent)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from burn.backend.cpu.lower.epilogue import CHANNEL, IMAGE, MADE, NUMBER, Collector, Reference
-from burn.backend.cpu.lower.scalar_code import CODE
+from burn.backend.cpu.lower.scalar_code import is_term
 from burn.dtype import bool_, f32
 from burn.program.program import Constant, Node, Program, Scalar
 
@@ -88,7 +88,7 @@ class ChainFinder:
     def _joined(self, node: Node, position: int, references: dict[int, int], shape: Any, chain: Chain) -> Chain | None:
         """The chain with one operation more, or None where the kernel cannot do it."""
         made = self.program.values[node.results[0]]
-        known = node.op.name in CODE and node.op.scalar is not None and made.dtype is f32 and made.shape == shape
+        known = is_term(node.op) and made.dtype is f32 and made.shape == shape
         if not known or position in self.claimed or not self._is_single(node):
             return None
         attempt, taken = Collector(), list[int]()
@@ -97,7 +97,7 @@ class ChainFinder:
             reads = [self._read(each, references, shape, attempt, taken, 0) for each in node.operands]
         except _Stop:
             return None
-        attempt.add(node.op.name, reads)
+        attempt.add_node(self.program, node, reads)
         return Chain(chain.start, position, [*chain.positions, *taken, position], attempt)
 
     def _read(
@@ -124,7 +124,7 @@ class ChainFinder:
             try:
                 reads = [self._read(each, {}, shape, into, taken, depth + 1) for each in node.operands]
                 taken.append(position)
-                return into.add(node.op.name, reads)
+                return into.add_node(self.program, node, reads)
             except _Stop:
                 del into.terms[before[0] :], into.operands[before[1] :], taken[before[2] :]
         if value.dtype is not f32:
@@ -142,7 +142,7 @@ class ChainFinder:
         """Whether an operand is itself computed in the chain: elementwise, and nobody else wants it."""
         value = self.program.values[number]
         alone = len(self.uses[number]) == 1 and number not in self.outputs and position not in self.claimed
-        known = node.op.name in CODE and node.op.scalar is not None and value.dtype in (f32, bool_)
+        known = is_term(node.op) and value.dtype in (f32, bool_)
         return alone and known and value.shape == shape and depth < DEEPEST and self._is_single(node)
 
     def _is_single(self, node: Node) -> bool:

@@ -15,10 +15,10 @@ from typing import Any
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.loops import LoopWriter
 from burn.backend.cpu.lower.masks import is_mask
-from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
+from burn.backend.cpu.lower.scalar_code import computed
 from burn.backend.cpu.lower.units import Schedule, Unit
 from burn.cube.ir import Buffer, Value
-from burn.dtype import DType, bool_
+from burn.dtype import DType
 from burn.program.program import Node, Program
 
 CHUNK = 16384
@@ -54,7 +54,7 @@ class _Parts:
     def __init__(self, program: Program, schedule: Schedule, unit: Unit) -> None:
         self.program, self.schedule = program, schedule
         self.made = {number: position for position in unit.nodes for number in program.nodes[position].results}
-        reduced = [n for n, p in self.made.items() if program.nodes[p].op.name in REDUCTION]
+        reduced = [n for n, p in self.made.items() if program.nodes[p].op.group == "reduction"]
         self.early = [n for n in reduced if not self._source(n) & schedule.row_values]
         """Reductions of what is there before any number of a row is."""
         before = set().union(*(self._source(n) for n in self.early)) | set(self.early)
@@ -90,7 +90,7 @@ class _Parts:
 
 def partial_dtype(program: Program, node: Node) -> DType:
     """Half precision is added up in f32, as in a loop of one kernel."""
-    return bool_ if REDUCTION[node.op.name] in ("any", "all") else computed(program.values[node.results[0]].dtype)
+    return computed(program.values[node.results[0]].dtype)
 
 
 class _PartialWriter(LoopWriter):
@@ -150,7 +150,6 @@ class _JoiningWriter(_PartialWriter):
         if not self._is_early(node):
             return super()._reduced(node, count, bases, steps, start)
         begin, buffer = self.row * self.chunk_count, self.buffers_of[node.results[0]]
-        result: Value = self.b.reduce(
-            self.chunk_count, REDUCTION[node.op.name], lambda j: self.b.load(buffer, begin + j)
-        )
+        assert node.op.reduction is not None
+        result: Value = self.b.reduce(self.chunk_count, node.op.reduction, lambda j: self.b.load(buffer, begin + j))
         return result

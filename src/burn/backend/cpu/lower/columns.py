@@ -13,11 +13,10 @@ from typing import Any
 from burn.backend.cpu.lower.access import whole
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
 from burn.backend.cpu.lower.parts import BLOCK, BLOCK_OF_ROW, is_deep, reduced
-from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
+from burn.backend.cpu.lower.scalar_code import computed
 from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
-from burn.dtype import bool_
 from burn.program.program import Node, Program
 
 COLUMNS = 256
@@ -38,11 +37,12 @@ class _ColumnWriter:
         self.access = schedule.accesses[source]
         self.result = result
         (dims,) = node.attributes
-        self.kind = REDUCTION[node.op.name]
+        assert node.op.reduction is not None
+        self.kind, self.element = node.op.reduction, node.op.element
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
         dtype, out_dtype = program.values[source].dtype, program.values[result].dtype
-        self.x, self.dtype = self.b.buffer(dtype), computed(dtype)
+        self.x, self.dtype = self.b.buffer(dtype), computed(out_dtype)
         self.arguments.append(Argument("buffer", self.access.value, self.access.offset * dtype.size))
         self.out = self.b.buffer(out_dtype, write=True)
         self.arguments.append(Argument("buffer", result, written=True))
@@ -83,7 +83,7 @@ class _ColumnWriter:
 
     def _read(self, index: Any) -> Value:
         value = self.b.load(self.x, index)
-        return self.b.ne(value, 0) if self.kind in ("any", "all") and value.dtype is not bool_ else value
+        return value if self.element is None else self.element(self.b, value)
 
     def _along_columns(self) -> tuple[int, int]:
         b = self.b

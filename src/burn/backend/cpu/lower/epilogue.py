@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.scalar_code import CODE
+from burn.backend.cpu.lower.scalar_code import term, written_out
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import f32
-from burn.program.program import Constant, Node, Operand, Scalar
+from burn.program.program import Constant, Node, Operand, Program, Scalar
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import Calls
@@ -37,6 +37,8 @@ class Term:
 
     name: str
     reads: tuple[int | Constant, ...]
+    code: str = ""
+    """What its element does, where the name does not tell."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,8 @@ class EpilogueWriter:
                 loaded[reference] = b.load(held, indices[kind]) if isinstance(held, Buffer) else held
             return loaded[reference]
 
-        for term in self.epilogue.terms:
-            terms.append(CODE[term.name](b, *(read(reference) for reference in term.reads)))
+        for each in self.epilogue.terms:
+            terms.append(term(b, each.name, *(read(reference) for reference in each.reads)))
         return terms[-1]
 
 
@@ -130,10 +132,15 @@ class Collector:
             self.operands.append((given, kind))
         return self.operands.index((given, kind))
 
-    def add(self, name: str, reads: Sequence[Reference]) -> int:
+    def add(self, name: str, reads: Sequence[Reference], code: str = "") -> int:
         """Another term; gives its reference."""
-        self.terms.append(Term(name, tuple(reads)))
+        self.terms.append(Term(name, tuple(reads), code))
         return -1 - len(self.terms)
+
+    def add_node(self, program: Program, node: Node, reads: Sequence[Reference]) -> int:
+        """A node as a term."""
+        numbers = {position: each.value for position, each in enumerate(reads) if isinstance(each, Constant)}
+        return self.add(node.op.name, reads, written_out(program, node, numbers))
 
     def finish(self) -> Epilogue:
         """The epilogue."""

@@ -26,7 +26,7 @@ from burn.backend.cpu.lower.images import CHANNELS_LAST, to_first, to_last
 from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
 from burn.backend.cpu.lower.products import fits
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
-from burn.backend.cpu.lower.units import REDUCTIONS, VIEWS, is_map
+from burn.backend.cpu.lower.units import VIEWS, is_map
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation
 from burn.program.program import Constant, Node, Operand, Program, Value
@@ -149,7 +149,7 @@ class _Layouts:
             self._chained(self.chains[position])
         elif position in self.convolutions:
             self._product(node, node.results[0])
-        elif name in REDUCTIONS and self._is_nothing(node):
+        elif node.op.group == "reduction" and self._is_nothing(node):
             self._same(node.operands[0], node.results[0])
         elif self.convolutions and (name in FORWARD or name in BACKWARD) and self._pool(node):
             return
@@ -160,7 +160,7 @@ class _Layouts:
             self._made_last(node.results[0], made)
         elif is_map(node.op) and fits_a_loop(self.program, node) and self._follows(node):
             self._map(node)
-        elif name in REDUCTIONS and fits_a_loop(self.program, node) and node.operands[0] in self.native:
+        elif node.op.group == "reduction" and fits_a_loop(self.program, node) and node.operands[0] in self.native:
             self._reduce(node)
         elif name in ("slice", "flip", "expand") and node.operands[0] in self.native and self._view(node):
             return
@@ -170,12 +170,13 @@ class _Layouts:
             self._keep(node)
 
     def _is_nothing(self, node: Node) -> bool:
-        """Whether a reduction has one element each to reduce."""
+        """Whether a reduction has one element each to reduce, and leaves it as it is."""
         source = node.operands[0]
         assert isinstance(source, int)
         (dims,) = node.attributes
         value = self.program.values[source]
-        return value == self.program.values[node.results[0]] and all(value.shape[dim] == 1 for dim in dims)
+        same = node.op.element is None and value == self.program.values[node.results[0]]
+        return same and all(value.shape[dim] == 1 for dim in dims)
 
     def _same(self, source: Operand, result: int) -> None:
         """Let one value stand for another."""

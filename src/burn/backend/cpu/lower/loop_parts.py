@@ -7,12 +7,12 @@ from typing import Any
 
 from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.masks import Mask, is_mask
-from burn.backend.cpu.lower.scalar_code import CODE, computed
+from burn.backend.cpu.lower.scalar_code import computed
 from burn.backend.cpu.lower.units import Schedule, Unit
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
-from burn.dtype import HALVES, DType, bool_, f64, u64
+from burn.dtype import DType, bool_, f64, u64
 from burn.program.program import Constant, Node, Program, Scalar
 
 BLOCK = 2048
@@ -316,16 +316,8 @@ class LoopParts:
             else:
                 assert isinstance(operand, Constant)
                 operands.append(self.b.const(dtype, operand.value))
-        if node.op.name == "cast":
-            return self._cast(operands[0], node.attributes[0])
-        value = CODE[node.op.name](self.b, *operands)
+        assert node.op.element is not None
+        value: Value = node.op.element(self.b, *operands, *node.attributes)
         wanted = computed(self.program.values[node.results[0]].dtype)
         assert value.dtype is wanted or wanted is bool_, f"{node.op.name}: {value.dtype} is not {wanted}"
         return value
-
-    def _cast(self, value: Value, target: DType) -> Value:
-        """A cast to half precision rounds where it stands, whatever becomes of its result."""
-        b, held = self.b, computed(target)
-        if value.dtype is not held:
-            value = b.cast(value, held)
-        return b.cast(b.cast(value, target), held) if target in HALVES else value

@@ -8,10 +8,8 @@ from typing import Any
 
 from burn.backend.cpu.lower.loop_parts import GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
 from burn.backend.cpu.lower.parts import BLOCK_OF_ROW, is_deep, reduced
-from burn.backend.cpu.lower.scalar_code import REDUCTION, computed
-from burn.backend.cpu.lower.units import DEAR
+from burn.backend.cpu.lower.scalar_code import computed
 from burn.cube.ir import Value
-from burn.dtype import bool_
 from burn.program.program import Node
 
 
@@ -59,7 +57,7 @@ class RowPasses(LoopParts):
     def _write_row_value(self, node: Node, count: Value, bases: dict[Any, Any], steps: dict[Any, Any]) -> None:
         """One number per row: a reduction over the row, or a map of such numbers."""
         number = node.results[0]
-        if node.op.name in REDUCTION:
+        if node.op.group == "reduction":
             self.rows[number] = self._reduced(node, count, bases, steps)
         else:
             self.rows[number] = self._apply(node, lambda n: self._value(n, bases, steps, None, {}))
@@ -68,19 +66,18 @@ class RowPasses(LoopParts):
         self, node: Node, count: Value, bases: dict[Any, Any], steps: dict[Any, Any], start: Value | None = None
     ) -> Value:
         """The reduction of `count` elements of a row, from `start` on."""
-        b, source, kind = self.b, node.operands[0], REDUCTION[node.op.name]
+        b, source, kind, element = self.b, node.operands[0], node.op.reduction, node.op.element
         assert isinstance(source, int)
+        assert kind is not None
 
         def body(index: Value) -> Value:
             j = index if start is None else start + index
             known: dict[int, Value] = {}
             value = self._value(source, bases, steps, j, known)
             self._hold(known, j)
-            if kind in ("any", "all") and value.dtype is not bool_:
-                value = b.ne(value, 0)
-            return value
+            return value if element is None else element(b, value)
 
-        dtype = computed(self.program.values[source].dtype)
+        dtype = computed(self.program.values[node.results[0]].dtype)
         return reduced(b, count, kind, body, is_deep(kind, dtype, self._longest(), BLOCK_OF_ROW), BLOCK_OF_ROW)
 
     def _longest(self) -> int:
@@ -92,7 +89,7 @@ class RowPasses(LoopParts):
     def _passes(self) -> list[list[int]]:
         """The values along the row that each pass over it needs, in the order of the passes."""
         rows = self.schedule.row_values
-        found = [n.reads() for n in self._computing() if n.op.name in REDUCTION and n.results[0] in rows]
+        found = [n.reads() for n in self._computing() if n.op.group == "reduction" and n.results[0] in rows]
         return [*found, [number for number in self.stores if number not in rows]]
 
     def _needed(self, roots: list[int], known: set[int]) -> set[int]:
@@ -110,15 +107,15 @@ class RowPasses(LoopParts):
         return found
 
     def _keep(self, length: int) -> None:
-        """Make room for dear values that several passes compute."""
+        """Make room for costly values that several passes compute."""
         if length > LONGEST_KEPT:
             return
         passes = self._passes()
         counts = collections.Counter(number for roots in passes for number in self._needed(roots, set()))
-        dear = {n for n, count in counts.items() if count > 1 and self.made[n].op.name in DEAR}
-        counts = collections.Counter(number for roots in passes for number in self._needed(roots, dear))
+        costly = {n for n, count in counts.items() if count > 1 and self.made[n].op.is_costly}
+        counts = collections.Counter(number for roots in passes for number in self._needed(roots, costly))
         room = max(SHORTEST_KEPT, 1 << (length - 1).bit_length())
-        for number in sorted(dear):
+        for number in sorted(costly):
             if counts[number] > 1:
                 dtype = computed(self.program.values[number].dtype)
                 self.kept[number] = self.b.shared(dtype, room)

@@ -25,16 +25,10 @@ from burn.program.program import Constant, Node, Program
 MOST_NODES = 256
 """Nodes that one loop computes, counted in each of its passes. Compiling takes longer than in proportion to them."""
 
-DEAR = frozenset(
-    "exp log log1p erf sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh pow atan2 fmod rem hypot".split()
-)
-"""Operations that cost more than writing their result to the nearest cache and reading it again."""
-
 LONG = 16
-"""The code of a dear operation is as long as that of so many others."""
+"""The code of a costly operation is as long as that of so many others."""
 
 VIEWS = frozenset(("reshape", "expand", "permute", "flip", "slice"))
-REDUCTIONS = frozenset(("sum_dims", "prod_dims", "max_dims", "min_dims", "any_dims", "all_dims"))
 
 Shape = tuple[int, ...]
 LoopKey = tuple[int, Shape]
@@ -65,7 +59,7 @@ class Schedule:
 
 def is_map(op: Op) -> bool:
     """Whether an operation works element by element."""
-    return op.scalar is not None or op.name == "cast"
+    return op.group == "elementwise"
 
 
 def trailing_split(shape: Shape, dims: tuple[int, ...]) -> int | None:
@@ -133,8 +127,7 @@ class Scheduler:
         if self.fits(self.program, node):
             if is_map(node.op):
                 return self._place_map(node)
-            if name in REDUCTIONS:
-                return self._place_reduction(node)
+            return self._place_reduction(node)
         return self._place_call(node)
 
     def _joins_readers(self, node: Node) -> bool:
@@ -313,7 +306,7 @@ class Scheduler:
         return pieces
 
     def _weight(self, position: int) -> int:
-        return LONG if self.program.nodes[position].op.name in DEAR else 1
+        return LONG if self.program.nodes[position].op.is_costly else 1
 
     def _by_weight(self, part: list[int]) -> list[list[int]]:
         """Pieces of a loop without reductions. What repeats itself is cut in the same places: kernels are equal."""
@@ -342,7 +335,7 @@ class Scheduler:
             known = behind.keys() & set(node.reads())
             weight = self._weight(position)
             needed = min(weight + sum(behind[number] for number in known), whole + weight)
-            cost = needed if node.op.name in REDUCTIONS else weight
+            cost = needed if node.op.group == "reduction" else weight
             if pieces[-1] and total + cost > MOST_NODES:
                 pieces.append([])
                 behind, total, whole, needed, cost = {}, 0, 0, weight, weight

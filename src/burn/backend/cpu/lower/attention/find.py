@@ -20,7 +20,7 @@ from burn.backend.cpu.lower.attention.form import Form
 from burn.backend.cpu.lower.attention.operations import Reader, Unreadable
 from burn.backend.cpu.lower.attention.softmax import Declined, Graph, Softmax, softmax_of
 from burn.backend.cpu.lower.epilogue import Collector
-from burn.backend.cpu.lower.scalar_code import CODE, computed
+from burn.backend.cpu.lower.scalar_code import computed, is_term
 from burn.dtype import f32
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation, rebuild, remove_dead
@@ -38,7 +38,7 @@ def fuse_attention(program: Program, notes: Explanation) -> Program:
 
 def is_known(node: Node) -> bool:
     """Whether the kernel can do what a node does to each element."""
-    return (node.op.name in CODE and node.op.scalar is not None) or node.op.name == "cast"
+    return is_term(node.op) or node.op.name == "cast"
 
 
 class _Finder:

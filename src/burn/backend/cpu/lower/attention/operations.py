@@ -12,7 +12,7 @@ from typing import Any
 
 from burn.backend.cpu.lower.attention.form import LATER, TENSOR
 from burn.backend.cpu.lower.epilogue import MADE, Collector, Reference
-from burn.backend.cpu.lower.scalar_code import CODE, computed
+from burn.backend.cpu.lower.scalar_code import computed, is_term
 from burn.dtype import DType, bool_, f32
 from burn.program.program import Constant, Node, Program, Scalar
 from burn.shape import Shape
@@ -37,7 +37,7 @@ class Reader:
         for node in chain:
             if node.op.name != "cast":  # numbers stay f32 in the kernel
                 reads = [self._read(node, each, current, reference, into, 0) for each in node.operands]
-                reference = into.add(node.op.name, reads)
+                reference = into.add_node(self.program, node, reads)
             current = node.results[0]
 
     def number(self, node: Node, operand: Any, into: Collector) -> Reference:
@@ -74,7 +74,7 @@ class Reader:
                 return into.add(LATER, (Constant(offset),))
             if value.dtype is bool_ and self.is_mask(node) and depth < DEEPEST:
                 reads = [self._read(node, each, current, reference, into, depth + 1) for each in node.operands]
-                return into.add(node.op.name, reads)
+                return into.add_node(self.program, node, reads)
         if not value.dtype.is_arithmetic:
             raise Unreadable(f"operands of {value.dtype}")
         return into.operand(number, TENSOR)
@@ -82,7 +82,7 @@ class Reader:
     def is_mask(self, node: Node) -> bool:
         """Whether a node makes truth values of f32 and truth values, one for one."""
         dtypes = {computed(self.program.values[number].dtype) for number in node.reads()}
-        single = node.op.name in CODE and node.op.scalar is not None and bool(dtypes) and dtypes <= {f32, bool_}
+        single = is_term(node.op) and bool(dtypes) and dtypes <= {f32, bool_}
         return single and self.program.values[node.results[0]].dtype is bool_
 
     # Positions

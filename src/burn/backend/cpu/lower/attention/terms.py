@@ -13,7 +13,7 @@ from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.form import LATER, Form
 from burn.backend.cpu.lower.epilogue import MADE, Reference, Term
 from burn.backend.cpu.lower.images import permuted
-from burn.backend.cpu.lower.scalar_code import CODE
+from burn.backend.cpu.lower.scalar_code import term
 from burn.backend.cpu.lower.writer import KernelWriter, Source, Steps, plus, times
 from burn.cube.ir import Value
 from burn.dtype import dtype as dtype_named
@@ -82,13 +82,13 @@ class TermWriter:
                 )
             return loaded[reference]
 
-        for term in terms:
-            if term.name == LATER:
-                (offset,) = term.reads
+        for each in terms:
+            if each.name == LATER:
+                (offset,) = each.reads
                 assert isinstance(offset, Constant)
                 done.append(key > query + int(offset.value))
             else:
-                done.append(CODE[term.name](b, *(read(each) for each in term.reads)))
+                done.append(term(b, each.name, *map(read, each.reads)))
         return done[-1] if done else made
 
     def _element(self, position: int, source: Source, query: Value, key: Value, bases: Steps) -> Value:

@@ -24,11 +24,11 @@ from burn.backend.cpu.lower.products.choice import DIRECT, FIRST_SCRATCH, GRAIN,
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.packing import Second, first_column, write_panel
 from burn.backend.cpu.lower.products.tile import write_tile
-from burn.backend.cpu.lower.units import DEAR
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import HALVES, DType, i64
+from burn.ops.op import TABLE
 from burn.program.program import Node
 
 if TYPE_CHECKING:
@@ -227,4 +227,4 @@ class Blocked:
         if self.epilogue.epilogue is None:
             return False
         names = [term.name for term in self.epilogue.epilogue.terms]
-        return len(names) > MOST_WRITTEN_OUT or not DEAR.isdisjoint(names)
+        return len(names) > MOST_WRITTEN_OUT or any(TABLE[name].is_costly for name in names)
