@@ -36,7 +36,8 @@ def reduced(op: Op, x: Any, dims: Any) -> tuple[Shape, tuple[int, ...]]:
     return Shape(1 if dim in found else size for dim, size in enumerate(x.shape)), found
 
 
-def _sum_rule(op: Op, x: Any, dims: Any) -> Any:
+def reduction_rule(op: Op, x: Any, dims: Any) -> Any:
+    """The rule of a row that reduces `dims` and keeps the dtype."""
     shape, found = reduced(op, x, dims)
     return shape, x.dtype, (found,)
 
@@ -152,7 +153,7 @@ def _products_before(x: Any, dim: int) -> Any:
 
 
 @primitive(
-    rule=_sum_rule,
+    rule=reduction_rule,
     reference=_accumulated(np.sum),
     reduction="sum",
     prepare=prepared(numeric),
@@ -164,7 +165,7 @@ def sum_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
 
 
 @primitive(
-    rule=_sum_rule,
+    rule=reduction_rule,
     reference=_accumulated(np.prod),
     reduction="prod",
     prepare=prepared(numeric),
@@ -264,7 +265,7 @@ def _count(shape: Shape, result: Shape) -> int:
 
 
 @composite(
-    rule=_sum_rule,
+    rule=reduction_rule,
     prepare=prepared(numeric),
     vjp=dict(x=lambda g, x_shape: (g / float(_count(x_shape, g.shape) or 1)).expand(x_shape)),
 )

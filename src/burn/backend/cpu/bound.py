@@ -7,6 +7,7 @@ in before the first step. Works that a run may skip, because what they make is s
 
 from __future__ import annotations
 
+import collections
 import ctypes
 from array import array
 from dataclasses import dataclass
@@ -29,11 +30,19 @@ NO_FAULT = (0, -1)
 """What a kernel that checks indices leaves alone: the lowest index below 0, the highest beyond the dim."""
 
 
+HOST_CALLS: collections.Counter[str] = collections.Counter()
+"""How often this process has run a row on NumPy inside of a plan, for lack of a kernel."""
+
+
 @dataclass
 class HostCall:
     """A node that runs on NumPy."""
 
     node: Node
+
+    def __str__(self) -> str:
+        op = self.node.op
+        return f"{op.name}: its row has no element" if op.is_elementwise and op.element is None else op.name
 
 
 def bytes_of(program: Program, number: int) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from burn.backend.cpu.bound import NO_FAULT, Bound, HostCall, bytes_of
+from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound, HostCall, bytes_of
 from burn.backend.cpu.lower.prologue import MOST_VARIANTS, Memory
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
@@ -231,6 +231,7 @@ class Instance(Bound):
 
     def _host(self, node: Node, arrays: dict[int, Any], scalars: list[Any]) -> None:
         """Run a node on NumPy; its results are bound for the steps after it."""
+        HOST_CALLS[node.op.name] += 1
         operands = [self._operand(each, arrays, scalars) for each in node.operands]
         kernel = self.plan.device.kernels[node.op]
         assert kernel is not None

@@ -346,5 +346,5 @@ class Plan:
             if isinstance(work, Loop):
                 lines.append(f"kernel  {work.label}")
             else:
-                lines.append(f"numpy   {work.node.op.name}")
+                lines.append(f"numpy   {work}")
         return "\n".join(lines)
