@@ -110,7 +110,7 @@ class Walk:
 
     def take(self, value: Any) -> Structure:
         """The structure of `value`; its leaves are added to the others."""
-        kind = value.__class__
+        kind = type(value)
         way = _WAYS.get(kind)
         if way is None:
             way = _WAYS[kind] = _way_of(kind)
@@ -152,7 +152,36 @@ def _sequence(walk: Walk, value: Any) -> Structure:
 
 
 def _dict(walk: Walk, value: Any) -> Structure:
-    return _node(walk, dict, tuple(value), tuple(value.values()))
+    keys = tuple(value)
+    for key in keys:
+        if type(key) is not str:
+            keys = _Keys(keys)
+            break
+    return _node(walk, dict, keys, tuple(value.values()))
+
+
+class _Keys(tuple[Any, ...]):
+    """Keys of a dict that are not all strings: 1, 1.0 and True are three, and objects are themselves."""
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Keys and len(self) == len(other) and all(map(_same_key, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def _same_key(one: Any, other: Any) -> bool:
+    kind = type(one)
+    if one is other:
+        return True
+    if kind is not type(other):
+        return False
+    if kind is tuple:
+        return len(one) == len(other) and all(map(_same_key, one, other))
+    return kind in ATOMS and repr(one) == repr(other)
 
 
 def _own(walk: Walk, value: Any) -> Structure:
@@ -266,7 +295,7 @@ ATOMS: frozenset[Any] = frozenset(
 
 def told(value: Any) -> Any:
     """A value in hashable data that is equal for equal values and for no others; None where it cannot be told so."""
-    kind = value.__class__
+    kind: Any = type(value)
     if kind in ATOMS:
         return (kind, repr(value)) if kind is float or kind is complex else (kind, value)
     if isinstance(value, enum.Enum) or (isinstance(value, _FUNCTIONS) and is_ours(value)):
@@ -295,7 +324,7 @@ def is_ours(value: Any) -> bool:
 
 
 def _hashable(value: Any) -> Any:
-    kind = value.__class__
+    kind = type(value)
     if kind in ATOMS and kind is not float and kind is not complex:
         return (kind, value)
     description = told(value)

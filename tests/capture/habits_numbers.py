@@ -167,3 +167,52 @@ def a_rate_kept_on_an_object():
         return x * rate
 
     return f, nothing, lambda: (meter.last, type(meter.last).__name__), FALLING
+
+
+class Box:
+    """An object with a number in it."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+@habit(notice="the class of a number is asked for")
+def class_of_a_number_in_an_object_asked_by_a_helper():
+    def helper(x, box):
+        return x * 2.0 if type(box.value) is float else x * 3.0
+
+    return lambda x, rate: helper(x, Box(rate)) * rate, nothing, None, lambda call: (0.5 / (call + 1),)
+
+
+@habit(notice="the class of a number is asked for")
+def class_of_a_number_deep_in_objects_asked_by_a_helper():
+    def helper(x, boxes):
+        return x * 2.0 if type(boxes[0].value["rate"]) is float else x * 3.0
+
+    return lambda x, rate: helper(x, [Box({"rate": rate})]) * rate, nothing, None, lambda call: (0.5 / (call + 1),)
+
+
+@habit(notice="the class of a number is asked for")
+def class_of_a_number_put_into_self():
+    class Trainer(Box):
+        def check(self, x):
+            return x * 2.0 if self.value.__class__ is float else x * 3.0
+
+    trainer = Trainer(None)
+
+    def f(x, rate):
+        trainer.value = rate
+        out = trainer.check(x) * rate
+        trainer.value = None
+        return out
+
+    return f, nothing, None, lambda call: (0.5 / (call + 1),)
+
+
+@habit()
+def class_of_something_else_than_the_number():
+    def helper(x, box, rate):
+        return x * rate if type(box) is Box else x
+
+    box = Box("name")
+    return lambda x, rate: helper(x, box, rate), nothing, None, lambda call: (0.5 / (call + 1),)

@@ -183,6 +183,9 @@ class Compiled(Generic[F]):
         except RecursionError:
             self._notice("what it is given is nested too deeply to be taken apart")
             return self.function(*args, **kwargs)
+        except Exception as error:  # an object of the user's that does not like to be looked at
+            self._notice(f"what it is given cannot be taken apart: {type(error).__name__}: {error}")
+            return self.function(*args, **kwargs)
         capture = self.captured(call)
         if capture is not None and capture.device.stream.on_flush is None:
             return self._replay(capture, call)

@@ -10,24 +10,28 @@ from typing import Any
 import numpy as np
 
 from burn.capture.kinds import ATOMS
-from burn.capture.looks import Look, reference_to, same_atom
+from burn.capture.looks import Look, Place, reference_to, same_atom
 
 MOST_BYTES = 1 << 16
 """The largest array that is compared in every call."""
 
 
-class Items(Look):
+class Items(Place):
     """A list, tuple or deque."""
 
-    __slots__ = ("children", "kind")
+    __slots__ = ("children", "kind", "most")
 
     def __init__(self, path: str, kind: type, children: list[Look]) -> None:
         super().__init__(path)
         self.kind: Any = kind
         self.children = children
+        self.most: Any = None  # of a deque
 
     def moved(self, value: Any) -> str:
+        self.now = id(value)
         if type(value) is not self.kind or len(value) != len(self.children):
+            return self.path
+        if self.most is not None and value.maxlen != self.most:
             return self.path
         for each, look in zip(value, self.children):
             if found := look.moved(each):
@@ -35,24 +39,25 @@ class Items(Look):
         return ""
 
 
-class Atoms(Look):
+class Atoms(Place):
     """A list, tuple or deque of atoms, compared at once."""
 
     __slots__ = ("kind", "values")
 
     def __init__(self, path: str, value: Any) -> None:
         super().__init__(path)
-        self.kind, self.values = value.__class__, tuple(value)
+        self.kind, self.values = type(value), tuple(value)
 
     def moved(self, value: Any) -> str:
-        if value.__class__ is not self.kind or len(value) != len(self.values):
+        self.now = id(value)
+        if type(value) is not self.kind or len(value) != len(self.values):
             return self.path
         if all(map(is_, value, self.values)) or all(map(same_atom, value, self.values)):
             return ""
         return self.path
 
 
-class Pairs(Look):
+class Pairs(Place):
     """A dict, its order included."""
 
     __slots__ = ("children", "keys", "kind", "members")
@@ -64,6 +69,7 @@ class Pairs(Look):
         self.members: list[tuple[Any, Look]] = []  # looks at the keys that are objects
 
     def moved(self, value: Any) -> str:
+        self.now = id(value)
         if type(value) is not self.kind or len(value) != len(self.keys):
             return self.path
         for key, known in zip(value, self.keys):
@@ -94,30 +100,29 @@ def same_key(one: Any, other: Any) -> bool:
 
 
 def _is_atom(value: Any) -> bool:
-    return value.__class__ in ATOMS or (value.__class__ is tuple and all(map(_is_atom, value)))
+    return type(value) in ATOMS or (type(value) is tuple and all(map(_is_atom, value)))
 
 
-class Members(Look):
-    """A set; its members are atoms, or known by their identity."""
+class Members(Place):
+    """A set in the order in which it is gone through; its members are atoms, or known by their identity."""
 
     __slots__ = ("behind", "kind", "members")
 
     def __init__(self, path: str, value: Any) -> None:
         super().__init__(path)
-        self.kind, self.members = value.__class__, self._members(value)
+        self.kind, self.members = type(value), tuple([_held_key(each) for each in value])
         self.behind: list[tuple[Any, Look]] = []
 
-    @staticmethod
-    def _members(value: Any) -> Any:
-        return {(each.__class__, each) if _is_atom(each) else (object, id(each)) for each in value}
-
     def moved(self, value: Any) -> str:
-        if value.__class__ is not self.kind or self._members(value) != self.members:
+        self.now = id(value)
+        if type(value) is not self.kind or len(value) != len(self.members):
+            return self.path
+        if not all(known(each) for each, known in zip(value, self.members)):
             return self.path
         return _any_moved(self.behind)
 
 
-class Content(Look):
+class Content(Place):
     """A NumPy array, or other memory, by its bytes."""
 
     __slots__ = ("about", "content", "reference")
@@ -131,6 +136,7 @@ class Content(Look):
             self.content = _bytes(value)
 
     def moved(self, value: Any) -> str:
+        self.now = id(value)
         if _about(value) != self.about:
             return self.path
         if self.reference is not None:
@@ -139,13 +145,24 @@ class Content(Look):
 
 
 def _about(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return (type(value), value.dtype)
     if isinstance(value, np.ndarray):
-        return (value.__class__, value.shape, value.dtype, value.nbytes <= MOST_BYTES or value.flags.writeable)
-    return value.__class__
+        return (type(value), value.shape, value.dtype, value.nbytes <= MOST_BYTES or not is_frozen(value))
+    return type(value)
+
+
+def is_frozen(array: Any) -> bool:
+    """Whether nobody can write into the memory of an array: neither through it nor through what it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return array is None or isinstance(array, bytes)
 
 
 def _bytes(value: Any) -> Any:
-    return bytes(value) if not isinstance(value, np.ndarray) else value.tobytes()
+    return value.tobytes() if isinstance(value, np.ndarray | np.generic) else bytes(value)
 
 
 class Proxy(Look):
@@ -159,3 +176,19 @@ class Proxy(Look):
 
     def moved(self, value: Any) -> str:
         return self.child.moved(dict(value)) if isinstance(value, types.MappingProxyType) else self.path
+
+
+class Again(Place):
+    """A container that was met before: it holds the same, and whether it is the same is asked elsewhere."""
+
+    __slots__ = ("first",)
+
+    def __init__(self, path: str, first: Place) -> None:
+        super().__init__(path)
+        self.first = first
+
+    def moved(self, value: Any) -> str:
+        there = self.first.now
+        found = self.first.moved(value)
+        self.first.now, self.now = there, id(value)
+        return found

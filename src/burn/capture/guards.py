@@ -12,9 +12,13 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from burn.capture.looks import MISSING, Atom, Attribute, Fields, Forever, Held, Look, contents_of
+from burn.capture.looks import MISSING, Aliases, Atom, Attribute, Fields, Forever, Held, Look, contents_of
 
 Moved = Callable[[tuple[Any, ...], dict[str, Any]], str]
+
+
+FEW = 12
+"""Entries of a dict that are quicker gone through than asked for the last one."""
 
 
 class Guards:
@@ -24,8 +28,10 @@ class Guards:
     the key does not tell what they are.
     """
 
-    def __init__(self, roots: list[tuple[Any, Any, Look]], looks: list[tuple[Any, Look]]) -> None:
-        self.roots, self.looks = roots, looks
+    def __init__(
+        self, roots: list[tuple[Any, Any, Look]], looks: list[tuple[Any, Look]], aliases: Aliases | None
+    ) -> None:
+        self.roots, self.looks, self.aliases = roots, looks, aliases
 
     def moved(self, surroundings: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """What is another than when the capture was recorded; empty if nothing is."""
@@ -47,7 +53,7 @@ class Guards:
                     value = surroundings.fixed[which]
             if found := look.moved(value):
                 return found
-        return ""
+        return self.aliases.moved(None) if self.aliases is not None else ""
 
     def function(self, surroundings: Any) -> Moved | None:
         """`moved` for one function, fast; None where there is nothing to look at."""
@@ -72,7 +78,6 @@ class _Writer:
         self.constants: dict[str, Any] = {"slow": slow}
         self.lines: list[str] = []
         self.absent: dict[str, set[str]] = {}
-        self.classes: set[str] = set()
 
     def constant(self, value: Any) -> str:
         name = f"k{len(self.constants)}"
@@ -93,8 +98,6 @@ class _Writer:
                 place = dicts.get(id(space))
                 if place is None:
                     place = dicts[id(space)] = self.constant(space)
-                    if space is not container:
-                        self.classes.add(place)
                 if isinstance(look, Atom) and look.value is MISSING:
                     self.absent.setdefault(place, set()).add(name)
                 else:
@@ -112,6 +115,8 @@ class _Writer:
                 self.check(look, f"{self.constant(surroundings.globals)}[{where[1]!r}]")
             else:
                 self.check(look, f"{self.constant(surroundings.fixed)}[{where[1]}]")
+        if guards.aliases is not None:
+            self.check(guards.aliases, "None")
         parameters = ", ".join(f"{name}={name}" for name in self.constants)
         body = "\n        ".join(self.lines) or "pass"
         source = (
@@ -141,7 +146,9 @@ class _Writer:
         elif look.__class__ is Held:
             self.same(look.reference, value)
         elif isinstance(look, Fields):
-            if look.all_names is None and not (look.children or look.absent or look.slots or look.contents):
+            if look.all_names is None and not (
+                look.children or look.absent or look.slots or look.contents or look.special
+            ):
                 self.same(look.reference, value)
                 return
             if look.all_names is not None:
@@ -159,6 +166,8 @@ class _Writer:
                 self.check(child, f"{name}f[{field!r}]")
             if look.absent:
                 self.lacks(getattr(look.reference(), "__dict__", {}), f"{name}f", look.absent)
+            for special, child in look.special:
+                self.check(child, f"{name}.{special}")
             for slot, slot_child in look.slots:
                 if slot_child is not None:
                     self.check(slot_child, f"{self.constant(slot.__get__)}({name})")
@@ -168,11 +177,12 @@ class _Writer:
             self.fail_if(f"{self.constant(look.moved)}({value})")
 
     def lacks(self, now: Any, place: str, names: set[str]) -> None:
-        """A check that a dict has none of the names; a name that is added comes last, and there is one more."""
-        moved = f"len({place}) != {len(now)}"
-        if place not in self.classes and len(now):  # nobody deletes from classes
-            moved = f"({moved} or next(reversed({place}), None) is not {self.constant(next(reversed(now)))})"
-        self.fail_if(f"{moved} and not {self.constant(frozenset(names))}.isdisjoint({place})")
+        """A check that a dict has none of the names; in a large one a name that is added comes last."""
+        has = f"not {self.constant(frozenset(names))}.isdisjoint({place})"
+        if len(now) > FEW:
+            self.lines.append(f"for last in reversed({place}): break")
+            has = f"(len({place}) != {len(now)} or last is not {self.constant(next(reversed(now)))}) and {has}"
+        self.fail_if(has)
 
     def same(self, reference: Any, value: str) -> None:
         """A check of identity; what lasts as long as its module is held as it is."""

@@ -15,12 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from burn.capture.contents import MOST_BYTES, Atoms, Content, Items, Members, Pairs, Proxy
-from burn.capture.kinds import ATOMS, COUNTED, FIXED, HARMLESS, SEQUENCES, TRANSPARENT, VALUES, is_python
+from burn.capture.contents import (
+    MOST_BYTES,
+    Again,
+    Atoms,
+    Content,
+    Items,
+    Members,
+    Pairs,
+    Proxy,
+    is_frozen,
+)
+from burn.capture.kinds import ATOMS, COUNTED, FIXED, HARMLESS, INNER, OF_FUNCTIONS, SEQUENCES, VALUES, is_transparent
 from burn.capture.looks import (
     MISSING,
     Atom,
-    Attribute,
     ByValue,
     Counted,
     Fields,
@@ -28,6 +37,7 @@ from burn.capture.looks import (
     Look,
     Method,
     Parts,
+    Place,
     Weak,
     Whole,
     contents_of,
@@ -36,6 +46,8 @@ from burn.capture.looks import (
     reference_to,
     slots_of,
 )
+from burn.capture.settings import FloatErrors
+from burn.capture.spaces import Spaces
 from burn.capture.trust import Ignore, is_impure_builtin, is_ours, is_users, name_of
 from burn.tensor import Tensor
 
@@ -47,58 +59,34 @@ class Unseen(Exception):
     """Something cannot be looked at."""
 
 
-class Around:
-    """Everything that a function's Python may read, as far as its code names it.
-
-    `names` are the attributes named by the code that was entered so far; when it grows, every object that is known is
-    looked at again. `functions` are those met, by their code: what they close over is looked at once they are called.
-    """
+class Around(Spaces):
+    """Everything that a function's Python may read, as far as its code names it."""
 
     def __init__(self, ignore: Ignore) -> None:
-        self.ignore = ignore
-        self.names: set[str] = set()
-        self.everything = False
-        self.roots: dict[Any, tuple[Any, Any, Look]] = {}
-        """Places that are read by name: a dict or a cell, the name, and what was there."""
-        self.functions: dict[int, list[Any]] = {}
+        super().__init__(ignore)
         self.counted: list[tuple[Any, Counted]] = []
+        self.places: list[Place] = []
+        """Looks at containers: which of them are one."""
         self._count = 0
         self._open: set[int] = set()  # what is being looked at
         self._known: dict[int, tuple[Any, Look]] = {}
         self._fields: list[tuple[Any, Fields]] = []
-        self._spaces: list[tuple[Any, str, set[str]]] = []  # modules and classes: read by name
-        self._classes: set[int] = set()
 
-    # Places
-
-    def place(self, key: Any, container: Any, name: Any, value: Any, path: str) -> None:
-        """A place that the code reads: an entry of a dict, or a cell."""
-        if key in self.roots or self.ignore.matches(path, value):
-            return
-        self.roots[key] = (container, name, Atom(path, MISSING))  # no way round in circles
-        if value is not MISSING:
-            self.roots[key] = (container, name, self.look(value, path))
-
-    def add_names(self, names: Iterable[str], everything: bool) -> None:
-        """The code names these attributes, too."""
-        new = set(names) - self.names
-        if everything and not self.everything:
-            self.everything = True
-        elif not new:
-            return
-        self.names |= new
+    def add_names(
+        self, names: Iterable[str], everything: bool, spaces: bool = False, asked: Iterable[str] = ()
+    ) -> bool:
+        """The code names these attributes, too; gives whether any of this is new."""
+        if not super().add_names(names, everything, spaces, asked):
+            return False
         for value, fields in list(self._fields):
             self._look_at_fields(value, fields)
-        for space, path, seen in list(self._spaces):
-            self._look_at_space(space, path, seen)
+        return True
 
     def release(self) -> None:
         """Let go of everything that was held so that it could be looked at again."""
-        self._known.clear()
-        self._fields.clear()
-        self._spaces.clear()
-        self.counted.clear()
-        self.functions.clear()
+        for each in (self._known, self._fields, self._spaces, self._ours, self.counted, self.functions):
+            each.clear()
+        self.places = []
 
     # Values
 
@@ -109,14 +97,16 @@ class Around:
             return Atom(path, value)
         if (
             kind in weakref.ProxyTypes
-            or isinstance(value, decimal.Decimal)
+            or isinstance(value, decimal.Decimal | weakref.finalize)
             or value is decimal
             or value is decimal.Decimal
         ):
             raise Unseen(f"{path} cannot be looked at: it depends on something else")
         known = self._known.get(id(value))
         if known is not None:  # what is behind it is looked at where it was met first
-            return Held(path, value) if isinstance(known[1], Fields) or id(value) in self._open else known[1]
+            if isinstance(known[1], Fields) or id(value) in self._open:
+                return Held(path, value)
+            return self.placed(Again(path, known[1]), value) if isinstance(known[1], Place) else known[1]
         if self.ignore.matches(path, value):
             return Held(path, value)
         self._count += 1
@@ -132,7 +122,16 @@ class Around:
             self._open.discard(id(value))
 
     def know(self, value: Any, look: Look) -> Look:
+        """Remember the look at a value."""
+        if isinstance(look, Place) and id(value) not in self._known:
+            self.placed(look, value)
         self._known[id(value)] = (value, look)
+        return look
+
+    def placed(self, look: Place, value: Any) -> Place:
+        """Remember where a container stands."""
+        look.now = id(value)
+        self.places.append(look)
         return look
 
     def _looked(self, value: Any, kind: Any, path: str) -> Look:
@@ -144,27 +143,35 @@ class Around:
                     self.place(id(cell), cell, None, contents_of(cell), f"{path}.{name}")  # nobody will enter it
             return look
         if isinstance(value, type):
+            self.note_meaning(value)
             self.note_class(value, path)
             return self.know(value, Held(path, value))
+        if value is np or isinstance(value, np.ndarray | np.generic):
+            self.always("errors", FloatErrors())
         if isinstance(value, types.ModuleType):
             look = self.know(value, Held(path, value))
-            self._note_space(value, path)
+            self.note_space(value, path)
             return look
         if isinstance(value, Tensor):
+            self.note_ours(kind)
             return self.know(value, Whole(path, value))
         count = next((count for each, count in COUNTED.items() if isinstance(value, each)), None)
         if count is not None:
             self.counted.append((value, Counted(path, value, count)))
             return self.know(value, Held(path, value))
-        if isinstance(value, VALUES):
+        inner = INNER.get(kind)
+        if inner is not None:
+            return self._inner(value, inner, path)
+        if isinstance(value, VALUES) and not is_users(kind.__module__):
             return self.know(value, ByValue(path, value))
-        if isinstance(value, enum.Enum) and value.value.__class__ not in ATOMS:
-            return self._object(value, path, None, everything=True)
+        if isinstance(value, enum.Enum) and not is_ours(kind):
+            self.add_names(("_value_",), False)
+            return self._object(value, path, None, everything=type(value.value) not in ATOMS)
         if isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
             owner = value.__self__
             if owner is None or isinstance(owner, type | types.ModuleType):
                 return self.know(value, Held(path, value))
-            bound = Parts(path, [(_itself, Held(path, value))])
+            bound = Parts(path, [(itself, Held(path, value))])
             self.know(value, bound)
             bound.children.append((attrgetter("__self__"), self.look(owner, path)))
             return bound
@@ -174,43 +181,49 @@ class Around:
             return self._compiled(value, path)
         if hasattr(kind, "__tree__") and not dataclasses.is_dataclass(kind):
             self.note_class(kind, path)
-            return self.know(value, Whole(path, value))
-        if isinstance(value, np.ndarray):
+            whole = Whole(path, value)
+            for each in whole.classes():
+                self.note_ours(each)
+            return self.know(value, whole)
+        if isinstance(value, np.ndarray | np.generic):
             if value.dtype.hasobject:
                 raise Unseen(f"{path} is an array of objects, which cannot be looked at")
-            if value.nbytes > MOST_BYTES and value.flags.writeable:
+            if value.nbytes > MOST_BYTES and not is_frozen(value):
                 raise Unseen(
                     f"{path} is an array of {value.nbytes:,} bytes, too large to be compared in every call; make it a "
-                    "tensor, or write array.setflags(write=False)"
+                    "tensor, or write array.setflags(write=False) for it and what it is a view of"
                 )
-            return self.know(value, Content(path, value))
+            if kind is np.ndarray or isinstance(value, np.generic):
+                return self.know(value, Content(path, value))
+            return self._object(value, path, Content(path, value))
+        if isinstance(value, types.CellType):
+            self.place(id(value), value, None, contents_of(value), path)
+            return self.know(value, Held(path, value))
         if isinstance(value, bytearray | memoryview) or kind.__name__ == "array":
             return self.know(value, Content(path, value))
         if isinstance(value, weakref.ref):
             look = self.know(value, Weak(path, Held(path, None)))
             look.child = self.look(value(), path)  # type: ignore[attr-defined]
             return look
-        if isinstance(value, functools.partial):
-            parts = Parts(path, [])
-            self.know(value, parts)
-            if is_impure_builtin(value.func):
-                raise Unseen(f"{path} calls {name_of(value.func)}")
-            for name in ("func", "args", "keywords"):
-                part = getattr(value, name)
-                parts.children.append((attrgetter(name), self.look(part, f"{path}.{name}")))
-            return parts
-        if isinstance(value, property | functools.cached_property | staticmethod | classmethod):
-            parts = Parts(path, [])
-            self.know(value, parts)
-            for name in ("fget", "fset", "fdel", "func", "__func__"):
-                function = getattr(value, name, None)
-                if function is not None:
-                    parts.children.append((attrgetter(name), self.look(function, path)))
-            return parts
+        for base in (functools.partial, property, classmethod, staticmethod):
+            if isinstance(value, base):
+                return self._inner(value, INNER[base], path)
         if isinstance(value, attrgetter | methodcaller):
             self.add_names((), True)  # what they name cannot be seen
             return self.know(value, Held(path, value))
         return self._container(value, kind, path)
+
+    def _inner(self, value: Any, names: tuple[str, ...], path: str) -> Look:
+        """A value of a class written in C, by what it holds."""
+        parts = Parts(path, [])
+        self.know(value, parts)
+        if isinstance(value, functools.partial) and is_impure_builtin(value.func):
+            raise Unseen(f"{path} calls {name_of(value.func)}")
+        if isinstance(value, VALUES):
+            parts.children.append((itself, ByValue(path, value)))
+        for name in names:
+            parts.children.append((attrgetter(name), self.look(getattr(value, name), f"{path}.{name}")))
+        return parts
 
     def _compiled(self, value: Any, path: str) -> Look:
         """A function under capture is that function."""
@@ -223,11 +236,13 @@ class Around:
     def _container(self, value: Any, kind: Any, path: str) -> Look:
         contents: Look | None = None
         if isinstance(value, SEQUENCES):
-            if all(each.__class__ in ATOMS for each in value):
+            most = getattr(value, "maxlen", None) if isinstance(value, collections.deque) else None
+            if most is None and all(type(each) in ATOMS for each in value):
                 contents = Atoms(path, value)
                 self._count += len(value) // 16
             else:
                 contents = Items(path, kind, [])
+                contents.most = most
                 self.know(value, contents)
                 contents.children = [self.look(each, f"{path}[{i}]") for i, each in enumerate(value)]
         elif isinstance(value, dict):
@@ -249,16 +264,15 @@ class Around:
             return self.know(value, contents)
         if contents is None and hasattr(kind, "__next__") and not is_users(kind.__module__):
             raise Unseen(f"{path} is an iterator, which cannot be looked at")
-        if contents is None and not is_python(kind):
+        if contents is None and not is_transparent(kind):
             if kind.__name__ in HARMLESS:
                 return self.know(value, Held(path, value))
-            if not all(is_python(each) or each in TRANSPARENT for each in kind.__mro__):
-                raise Unseen(f"{path} is a {kind.__module__}.{kind.__name__}, which cannot be looked at")
+            raise Unseen(f"{path} is a {kind.__module__}.{kind.__name__}, which cannot be looked at")
         return self._object(value, path, contents, everything=is_ours(kind))
 
     def _members(self, value: Any, path: str) -> list[tuple[Any, Look]]:
         """Looks at the objects among keys or members."""
-        return [(reference_to(each), self.look(each, path)) for each in value if each.__class__ not in ATOMS]
+        return [(reference_to(each), self.look(each, path)) for each in value if type(each) not in ATOMS]
 
     def _object(self, value: Any, path: str, contents: Look | None, everything: bool = False) -> Look:
         look = Fields(path, value, contents)
@@ -266,7 +280,7 @@ class Around:
         if everything:
             look.looked.add("*")
         self._fields.append((value, look))
-        self.note_class(value.__class__, path)
+        self.note_class(type(value), path)
         self._look_at_fields(value, look)
         return look
 
@@ -282,12 +296,15 @@ class Around:
                     if not self.ignore.matches(path, fields[name]):
                         look.children[name] = Atom(path, MISSING)
                         look.children[name] = self.look(fields[name], path)
-            if isinstance(value, types.FunctionType) and not fields:
-                return  # functions without attributes get none
-            for name in () if everything else self.names - fields.keys() - look.children.keys():
+            if isinstance(value, types.FunctionType):
+                for name in (self.names & OF_FUNCTIONS) - look.looked:
+                    look.looked.add(name)
+                    look.special.append((name, self.look(getattr(value, name), f"{look.path}.{name}")))
+            names = self.names if fields or not isinstance(value, types.FunctionType) else self.asked
+            for name in () if everything else names - fields.keys() - look.children.keys():
                 if not self.ignore.matches(f"{look.path}.{name}", MISSING):
                     look.absent.add(name)
-        for slot in slots_of(value.__class__):
+        for slot in () if isinstance(value, types.FunctionType) else slots_of(type(value)):
             name = slot.__name__
             if name not in look.looked and (everything or name in self.names):
                 look.looked.add(name)
@@ -295,55 +312,7 @@ class Around:
                 if not self.ignore.matches(path, now):
                     look.slots.append((slot, None if now is MISSING else self.look(now, path)))
 
-    # Functions, classes and modules
 
-    def note_function(self, function: Any) -> None:
-        code = getattr(function, "__code__", None)
-        if code is not None:
-            known = self.functions.setdefault(id(code), [])
-            if not any(each is function for each in known):
-                known.append(function)
-
-    def note_class(self, cls: type, path: str) -> None:
-        """Methods and attributes of the user's classes are read by name."""
-        for each in cls.__mro__:
-            if id(each) in self._classes or not is_users(each.__module__) or is_ours(each):
-                continue
-            self._classes.add(id(each))
-            for value in list(each.__dict__.values()):
-                function = getattr(value, "__func__", value)
-                for part in (function, *(getattr(value, name, None) for name in ("fget", "fset", "func"))):
-                    if isinstance(part, types.FunctionType):
-                        self.note_function(part)
-                    wrapped = getattr(part, "__wrapped__", None)
-                    if isinstance(wrapped, types.FunctionType):
-                        self.note_function(wrapped)
-            self._note_space(each, each.__name__)
-            self.roots["bases", id(each)] = (each, "", Attribute(f"the bases of {each.__name__}", each, "__mro__"))
-            if type(each) is not type:
-                self.note_class(type(each), path)
-
-    def _note_space(self, space: Any, path: str) -> None:
-        seen: set[str] = set()
-        self._spaces.append((space, path, seen))
-        self._look_at_space(space, path, seen)
-
-    def _look_at_space(self, space: Any, path: str, seen: set[str]) -> None:
-        fields = space.__dict__
-        deep = isinstance(space, type) or is_users(space.__name__)
-        if isinstance(space, type):
-            for name in self.names - fields.keys() - seen:
-                seen.add(name)
-                self.place((id(space), name), fields, name, MISSING, f"{path}.{name}")
-        for name in (self.names & fields.keys()) - seen:
-            seen.add(name)
-            value = fields[name]
-            key = (id(space), name)
-            if deep or isinstance(value, types.ModuleType):
-                self.place(key, fields, name, value, f"{path}.{name}")
-            elif key not in self.roots and not self.ignore.matches(f"{path}.{name}", value):
-                self.roots[key] = (fields, name, Held(f"{path}.{name}", value))
-
-
-def _itself(value: Any) -> Any:
+def itself(value: Any) -> Any:
+    """The value."""
     return value

@@ -123,6 +123,15 @@ class Whole(Look):
         super().__init__(path)
         self.about = _tree(value)
 
+    def classes(self) -> Iterator[type]:
+        """The classes in the tree that are a part of this package, or derive from one."""
+        waiting = [self.about[0]]
+        while waiting:
+            each = waiting.pop()
+            waiting += each.children
+            if hasattr(each.kind, "__is_module__"):
+                yield each.kind
+
     def moved(self, value: Any) -> str:
         return "" if _tree(value) == self.about else self.path
 
@@ -165,7 +174,7 @@ class Counted(Look):
 class Fields(Look):
     """An object: itself, and the attributes that the code names."""
 
-    __slots__ = ("absent", "all_names", "children", "contents", "kind", "looked", "reference", "slots")
+    __slots__ = ("absent", "all_names", "children", "contents", "kind", "looked", "reference", "slots", "special")
 
     def __init__(self, path: str, value: Any, contents: Look | None) -> None:
         super().__init__(path)
@@ -173,6 +182,7 @@ class Fields(Look):
         self.contents = contents  # of a subclass of list, dict or set
         self.children: dict[str, Look] = {}
         self.slots: list[tuple[Any, Look | None]] = []
+        self.special: list[tuple[str, Look]] = []  # what a function has beside its attributes
         self.absent: set[str] = set()
         self.all_names: tuple[str, ...] | None = None  # where code may ask for any
         self.looked: set[str] = set()
@@ -198,6 +208,9 @@ class Fields(Look):
                 if now is not MISSING:
                     return f"{self.path}.{slot.__name__}"
             elif found := child.moved(now):
+                return found
+        for name, look in self.special:
+            if found := look.moved(getattr(value, name)):
                 return found
         return ""
 
@@ -240,6 +253,53 @@ class Attribute(Look):
         return "" if getattr(self.reference(), self.name, MISSING) is self.value else self.path
 
 
+class Keys(Look):
+    """The names in a class or module that code goes through."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, path: str, fields: Any) -> None:
+        super().__init__(path)
+        self.names = tuple(fields)
+
+    def moved(self, value: Any) -> str:
+        return "" if tuple(value) == self.names else self.path
+
+
+class Place(Look):
+    """Where a container stands: its identity of the moment, which tells if two places hold one."""
+
+    __slots__ = ("now",)
+
+    now: int
+
+    def moved(self, value: Any) -> str:
+        self.now = id(value)
+        return ""
+
+
+class Aliases(Look):
+    """Which places hold one container; asked when all places were looked at."""
+
+    __slots__ = ("pattern", "places")
+
+    def __init__(self, places: list[Place]) -> None:
+        super().__init__("which lists or dicts are one")
+        self.places = places
+        self.pattern = aliases([each.now for each in places])
+
+    def moved(self, value: Any) -> str:
+        return "" if aliases([each.now for each in self.places]) == self.pattern else self.path
+
+
+def aliases(identities: list[int]) -> tuple[int, ...] | None:
+    """Which of some values are one, by their identities; None where none are."""
+    if len(set(identities)) == len(identities):
+        return None
+    first: dict[int, int] = {}
+    return tuple([first.setdefault(each, place) for place, each in enumerate(identities)])
+
+
 class Parts(Look):
     """A tree that is part of the key of a capture: only the parts that the key does not tell are looked at."""
 
@@ -278,8 +338,5 @@ class ByValue(Look):
         self.value = value
 
     def moved(self, value: Any) -> str:
-        return (
-            ""
-            if value is self.value or (value.__class__ is self.value.__class__ and value == self.value)
-            else self.path
-        )
+        same = value is self.value or (type(value) is type(self.value) and value == self.value)
+        return "" if same else self.path

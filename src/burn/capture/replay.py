@@ -20,7 +20,7 @@ from burn.backend.fusion.stream import as_storages
 from burn.capture.assembling import assembler
 from burn.capture.call import Call, commit
 from burn.capture.leaves import layers_above, lazy_handle, wrapped
-from burn.capture.looks import same_atom
+from burn.capture.looks import aliases, same_atom
 from burn.capture.quick import Donations, quick
 from burn.capture.recording import Capture
 from burn.errors import ArgumentError
@@ -52,7 +52,7 @@ class Replay:
         ]
         self.guards = capture.guards.function(given.surroundings)
         handles = [lazy_handle(leaf) if isinstance(leaf, Tensor) else None for leaf in given.leaves]
-        self.aliases = _aliases([-1 - i if each is None else id(each) for i, each in enumerate(handles)])
+        self.aliases = aliases([-1 - i if each is None else id(each) for i, each in enumerate(handles)])
         self.positions = range(len(self.expected))
         self.inputs: dict[int, list[int]] = {}  # leaf → inputs of the program
         for number, source in enumerate(capture.sources):
@@ -174,7 +174,7 @@ class Replay:
             if len(set(identities)) == len(identities):
                 fits = self.aliases is None
             else:
-                fits = _aliases(identities) == self.aliases
+                fits = aliases(identities) == self.aliases
             if not fits:
                 self.forget()
             return fits
@@ -358,14 +358,6 @@ def _expected(leaf: Any, fixed: bool) -> tuple[Any, ...]:
     layers = layers_above(leaf.device)
     tracked = True if layers and leaf.handle.node is not None else None
     return (leaf.__class__, leaf.device, leaf.shape, leaf.dtype, layers, tracked)
-
-
-def _aliases(identities: list[int]) -> tuple[int, ...] | None:
-    """Which of the tensors are one; None where none are."""
-    if len(set(identities)) == len(identities):
-        return None
-    first: dict[int, int] = {}
-    return tuple(first.setdefault(each, place) for place, each in enumerate(identities))
 
 
 def is_donated(source: int, donate: tuple[int, ...], structure: Structure) -> bool:

@@ -11,7 +11,7 @@ import linecache
 import os
 import sys
 import sysconfig
-from types import BuiltinFunctionType, FrameType, ModuleType
+from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,11 @@ def kind_of(frame: FrameType) -> int:
     found = _kinds.get(filename)
     if found is None:
         if filename[:1] == "<" and not filename.startswith("<frozen "):  # written by a program: whose module is it in?
-            top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-            return OURS if top in ("burn", "furnace") else LIBRARY if top.startswith("namedtuple_") else USERS
+            name = str(frame.f_globals.get("__name__", ""))
+            if name.startswith("namedtuple_"):
+                return LIBRARY
+            known = getattr(sys.modules.get(name), "__dict__", None) is frame.f_globals or name == "burn.capture.guards"
+            return OURS if known and name.partition(".")[0] in ("burn", "furnace") else USERS
         found = _kinds[filename] = _kind_of(filename)
     return found
 
@@ -80,7 +83,7 @@ _HARMLESS_TYPES = frozenset("mappingproxy generator coroutine OrderedDict deque 
                             "RLock _lru_cache_wrapper Decimal Context date datetime timedelta time classmethod "
                             "staticmethod getset_descriptor member_descriptor ReferenceType partial Scanner "
                             "flatiter nditer broadcast method function traceback frame code".split())  # fmt: skip
-_CLOCKS = frozenset("now today utcnow fromtimestamp".split())
+_CLOCKS = frozenset("now today utcnow fromtimestamp __subclasses__".split())
 _FILES = frozenset("tofile dump".split())
 
 
@@ -90,27 +93,40 @@ def is_pure_module(name: str) -> bool:
     return (top in _PURE or top.startswith("namedtuple_")) and not name.startswith("numpy.random")
 
 
-def is_harmless(function: Any) -> bool:
-    """Whether a function written in C depends on its arguments alone, and changes nothing else."""
+def is_harmless(function: Any, by_users: bool = True) -> bool:
+    """Whether a function written in C depends on its arguments alone, and changes nothing else.
+
+    Some do not, and the standard library calls them all the same where it makes no difference.
+    """
     owner = getattr(function, "__self__", None)
     name = function.__name__
     if owner is None or isinstance(owner, ModuleType):
         module = str(getattr(function, "__module__", None) or getattr(owner, "__name__", ""))
         if module == "builtins":
             return name not in _IMPURE_BUILTINS
-        return is_pure_module(module) or (module in ("sys", "_thread", "gc", "atexit") and name in _HARMLESS)
+        return is_pure_module(module) or (
+            module in ("sys", "_thread", "gc", "atexit") and (name in _HARMLESS or (name in _INNER and not by_users))
+        )
     if isinstance(owner, type):
         return name not in _CLOCKS
     if name in _FILES and isinstance(owner, np.ndarray):
         return False
     cls = type(owner)
+    if by_users and name in ("acquire", "locked", "_is_owned"):
+        return False
     return isinstance(owner, _PURE_TYPES) or cls.__name__ in _HARMLESS_TYPES or isinstance(owner, BaseException)
 
 
-_HARMLESS = frozenset(
-    "getsizeof getrefcount intern get_ident allocate_lock exc_info getrecursionlimit _getframe is_finalizing "
-    "setprofile getprofile audit".split()
+_HARMLESS = frozenset("intern allocate_lock is_finalizing setprofile getprofile audit".split())
+_INNER = frozenset("getsizeof getrefcount get_ident exc_info getrecursionlimit _getframe".split())
+_SETTINGS = frozenset(
+    "geterr seterr geterrcall seterrcall getbufsize setbufsize get_printoptions set_printoptions".split()
 )
+
+
+def reads_settings(code: CodeType) -> bool:
+    """Whether a function of NumPy's reads or writes settings of the process."""
+    return code.co_name in _SETTINGS and code.co_filename.startswith(_NUMPY)
 
 
 def name_of(function: Any) -> str:

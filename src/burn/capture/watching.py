@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from burn.capture.facts import Facts, facts_of
 from burn.capture.guards import Guards, read_place
-from burn.capture.keyed import keyed
+from burn.capture.keyed import keyed, without_places
 from burn.capture.kinds import ATOMS
 from burn.capture.looking import Around, Unseen
-from burn.capture.looks import MISSING, Attribute, Look, contents_of
+from burn.capture.looks import MISSING, Aliases, Attribute, Look, contents_of, fields_of, read_slot, slots_of
+from burn.capture.settings import SETTINGS, Setting
 from burn.capture.trust import (
     LIBRARY,
     OURS,
@@ -36,69 +38,16 @@ from burn.capture.trust import (
     is_pure_module,
     kind_of,
     name_of,
+    reads_settings,
     where,
 )
 from burn.scalar import Family, Scalar
-
-DYNAMIC = frozenset(
-    "getattr setattr delattr hasattr vars __dict__ dir globals locals attrgetter asdict astuple replace copy deepcopy "
-    "__getstate__ __reduce_ex__ __getattribute__ __setattr__ eval exec pickle dumps".split()
-)
-"""Names under which code reaches attributes that it does not name."""
+from burn.tensor import Tensor
 
 SILENT = frozenset("math cmath _struct struct _json _decimal numpy _statistics".split())
 """Modules of functions written in C that look into a float without asking it."""
 
-SILENT_TYPES = frozenset("Decimal complex timedelta array float16 float32 float64 Fraction".split())
-
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-LOADS = ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME")
-
-
-class Facts:
-    """What is known of a code object by reading it."""
-
-    __slots__ = ("asks_classes", "everything", "formats", "global_names", "imports", "names", "nested", "taken")
-
-    def __init__(self, code: CodeType) -> None:
-        self.names: set[str] = set(code.co_names)
-        self.global_names: list[str] = []
-        self.imports: list[str] = []
-        self.taken: list[str] = []  # globals that are used as values, not called
-        self.nested: list[CodeType] = []
-        for each in dis.get_instructions(code):
-            if each.opname == "IMPORT_NAME":
-                self.imports.append(each.argval)
-            if each.opname in LOADS:
-                self.global_names.append(each.argval)
-                if each.opname == "LOAD_GLOBAL" and each.arg is not None and not each.arg & 1:
-                    self.taken.append(each.argval)
-        for constant in code.co_consts:
-            if isinstance(constant, str) and constant.isidentifier():
-                self.names.add(constant)
-            elif isinstance(constant, tuple):
-                self.names.update(each for each in constant if isinstance(each, str) and each.isidentifier())
-            elif isinstance(constant, CodeType):
-                self.nested.append(constant)
-                self.nested += facts_of(constant).nested
-        self.everything = not DYNAMIC.isdisjoint(self.names)
-        self.asks_classes = "type" in self.global_names or "__class__" in self.names
-        self.formats = not SILENT_TYPES.isdisjoint(self.names) or any(
-            isinstance(each, str) and "%" in each for each in code.co_consts
-        )
-
-
-_facts: dict[int, tuple[CodeType, Facts]] = {}
-
-
-def facts_of(code: CodeType) -> Facts:
-    """What is known of a code object."""
-    found = _facts.get(id(code))
-    if found is None:
-        if len(_facts) > 10_000:
-            _facts.clear()
-        found = _facts[id(code)] = (code, Facts(code))
-    return found[1]
 
 
 class Watch:
@@ -121,6 +70,7 @@ class Watch:
         self._previous: Any = None
         self._skip: set[Any] = set()
         self._returned: list[Scalar] = []
+        self._identities = False  # whether code could tell two equal containers from one
         self.names_classes = False
         """Whether code that holds a number asks for a class: a scalar is no plain float."""
         self._try(self._look_at_call, call.args, call.kwargs)
@@ -167,6 +117,8 @@ class Watch:
     def _event(self, frame: FrameType, what: str, arg: Any) -> None:
         kind = kind_of(frame)
         if kind == OURS or frame.f_code in self._collectors:  # the collector comes when it likes, not when it is called
+            if what == "call" and (setting := SETTINGS.get(frame.f_code)):
+                self.around.always(setting[0], Setting(*setting))
             return
         if what == "call":
             if kind == USERS:
@@ -178,11 +130,14 @@ class Watch:
                 arg.__self__.read()
             if (getattr(arg, "__module__", None) or "").partition(".")[0] in SILENT:
                 self._look_into(frame)
-            if not is_harmless(arg) and (kind == USERS or _caller(frame) == USERS):
+            if not is_harmless(arg, kind == USERS) and (kind == USERS or _caller(frame) == USERS):
                 name = name_of(arg)
                 if name not in ("sys.setprofile", "setprofile"):
                     self.note(f"{name} is called at {where(frame)}", name)
-        elif what == "return" and kind == USERS and self._family.members:
+        elif what == "return" and kind == USERS:
+            self._look_for_classes(frame)
+            if not self._family.members:
+                return
             if isinstance(arg, Scalar):
                 self._returned.append(arg)
             if facts_of(frame.f_code).formats:
@@ -200,29 +155,33 @@ class Watch:
             return
         self._entered[id(code)] = code
         module = str(frame.f_globals.get("__name__", ""))
-        if not is_pure_module(module):
+        if not is_pure_module(module) or reads_settings(code):
             name = f"{module}.{code.co_qualname}"
             self.note(f"{name} is called at {where(frame)}", name)
             return
         facts = facts_of(code)
-        self._try(self.around.add_names, facts.names, False)
+        self._try(self.around.add_names, facts.names, facts.spaces, facts.spaces, facts.asked)
 
     def _enter(self, frame: FrameType) -> None:
         code = frame.f_code
         if code.co_flags & GENERATORS:
             self._resume(frame)
+        self._look_for_classes(frame)
         if id(code) in self._entered:
             if code.co_freevars and id(code) not in self._nested:  # the same code may close over something else
                 self._try(self._look_into_functions, code, frame)
             return
         self._entered[id(code)] = code
         facts = facts_of(code)
+        self._identities |= facts.identities
         self._nested.update(id(each) for each in facts.nested)
-        if facts.asks_classes and any(True for _ in floats_in([*frame.f_locals.values()])):
-            self.names_classes = True
         self._try(self._look_around, code, facts, frame)
 
-    def _try(self, function: Callable[..., None], *args: Any) -> None:
+    def _look_for_classes(self, frame: FrameType) -> None:
+        if not self.names_classes and (paths := facts_of(frame.f_code).classes_of):
+            self.names_classes = any(_is_number(path, frame) for path in paths)
+
+    def _try(self, function: Callable[..., Any], *args: Any) -> None:
         try:
             function(*args)
         except Unseen as unseen:
@@ -246,22 +205,20 @@ class Watch:
         scope = frame.f_globals
         builtin = vars(builtins)
         for name in facts.global_names:
-            if (id(scope), name) in self._skip:
-                around.look(scope.get(name, MISSING), name) if name in scope else None
-                continue
-            if name in scope:
-                around.place((id(scope), name), scope, name, scope[name], name)
-            else:
-                around.place((id(scope), name), scope, name, MISSING, name)
-                if name in builtin:
-                    around.place((id(builtin), name), builtin, name, builtin[name], name)
+            if (id(scope), name) not in self._skip:
+                around.place((id(scope), name), scope, name, scope.get(name, MISSING), name)
+            if name not in scope and name in builtin:
+                around.place((id(builtin), name), builtin, name, builtin[name], name)
         for name in facts.taken:
             value = scope.get(name, builtin.get(name))
             if is_impure_builtin(value):
                 self.note(f"{name_of(value)} is given away in {code.co_qualname}", name_of(value))
         for name in facts.imports:
             around.place((id(sys.modules), name), sys.modules, name, sys.modules.get(name, MISSING), name)
-        around.add_names({*facts.names, code.co_name}, facts.everything)  # others may have called it by its name
+        if facts.frames:
+            self.note(f"{facts.frames} is read in {code.co_qualname}", facts.frames)
+        names = {*facts.names, code.co_name}  # others may have called it by its name
+        around.add_names(names, facts.everything, facts.spaces, facts.asked)
         if id(code) not in self._nested:
             self._look_into_functions(code, frame)
 
@@ -331,7 +288,11 @@ class Watch:
 
     def guards(self) -> Guards:
         """What guards a capture of this recording."""
-        made = Guards([*self.around.roots.values()], self._looks)
+        looks, places = self._looks, self.around.places if self._identities else []
+        if len(places) < 2:
+            places = []
+            looks = [(place, kept) for place, look in looks if (kept := without_places(look)) is not None]
+        made = Guards([*self.around.roots.values()], looks, Aliases(places) if places else None)
         self.around.release()
         self._arguments.clear()
         return made
@@ -349,6 +310,42 @@ def floats_in(values: list[Any], depth: int = 2) -> Iterator[Any]:
                 yield from floats_in(list(value.values())[:64], depth - 1)
             elif dataclasses.is_dataclass(value) and not isinstance(value, type):
                 yield from floats_in(list(getattr(value, "__dict__", {}).values()), depth - 1)
+
+
+MOST_SEARCHED = 2000
+
+
+def _is_number(path: tuple[str, ...], frame: FrameType) -> bool:
+    """Whether a value whose class is asked for may be a float."""
+    local = frame.f_locals
+    value = local.get(path[0], MISSING) if path else MISSING
+    for name in path[1:]:
+        value = (fields_of(value) or {}).get(name, MISSING)
+    return _holds_float([*local.values()]) if value is MISSING else isinstance(value, float)
+
+
+def _holds_float(waiting: list[Any]) -> bool:
+    """Whether there is a float behind some values; the constants of modules are none that change."""
+    seen: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if isinstance(value, float) or len(seen) > MOST_SEARCHED:
+            return True
+        if kind in ATOMS or id(value) in seen or hasattr(kind, "__tree__") or isinstance(value, _WITHOUT_NUMBERS):
+            continue
+        seen.add(id(value))
+        if isinstance(value, list | tuple | set | frozenset):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += dict.values(value)
+        else:
+            waiting += (fields_of(value) or {}).values()
+            waiting += [read_slot(slot, value) for slot in slots_of(kind)]
+    return False
+
+
+_WITHOUT_NUMBERS = (Tensor, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 
 
 def scalars_in(values: list[Any]) -> list[Scalar]:
