@@ -95,7 +95,7 @@ class Compiled(Generic[F]):
         self.plain: dict[Any, str] = {}
         self.warned: set[str] = set()
         self.calls = 0
-        self._not_quick = 0  # calls that were not like the one before: all, until the first replay
+        self._not_quick = 0  # calls unlike the one before: all, until the first replay
         self.on_first_replay: Callable[[int], None] | None = None
         """Told the number of the first call that is replayed."""
         self._read: dict[Any, dict[int, str]] = {}  # the numbers that are read, and where: captures hold for one value
@@ -180,11 +180,10 @@ class Compiled(Generic[F]):
             return self.function(*args, **kwargs)
         try:
             call = Call(self.surroundings, args, kwargs)
-        except RecursionError:
-            self._notice("what it is given is nested too deeply to be taken apart")
-            return self.function(*args, **kwargs)
         except Exception as error:  # an object of the user's that does not like to be looked at
-            self._notice(f"what it is given cannot be taken apart: {type(error).__name__}: {error}")
+            deep = isinstance(error, RecursionError)
+            why = "is nested too deeply to" if deep else f"raises {type(error).__name__} ({error}), and cannot"
+            self._notice(f"what it is given {why} be taken apart")
             return self.function(*args, **kwargs)
         capture = self.captured(call)
         if capture is not None and capture.device.stream.on_flush is None:
@@ -327,11 +326,8 @@ class Compiled(Generic[F]):
     def _watch_ints(self, call: Call) -> None:
         """Warn of an int that has another value whenever something is recorded."""
         for name in self._ints.changing(call):
-            reason = (
-                f"is recorded anew for each value of the int {name}, and had {MOST_VALUES} of them so far; pass a "
-                "float or a tensor if it changes with every call"
-            )
-            self._say(reason, stacklevel=6)
+            why = f"is recorded anew for each value of the int {name}, and had {MOST_VALUES} of them so far"
+            self._say(f"{why}; pass a float or a tensor if it changes with every call", stacklevel=6)
 
     def _name(self) -> str:
         return getattr(self, "__qualname__", repr(self.function))
@@ -346,10 +342,9 @@ class Compiled(Generic[F]):
         self._notice(reason)
 
     def _notice(self, reason: str) -> None:
-        if reason in self.warned:
-            return
-        self.warned.add(reason)
-        self._say(f"runs without capture: {reason}", stacklevel=4)
+        if reason not in self.warned:
+            self.warned.add(reason)
+            self._say(f"runs without capture: {reason}", stacklevel=4)
 
     def _say(self, what: str, stacklevel: int) -> None:
         if self._tell is None:
