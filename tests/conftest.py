@@ -16,6 +16,9 @@ hypothesis.settings.load_profile("burn")
 # PyTorch's bf16 kernels for matrix tiles (AMX) have crashed on virtual machines that advertise them.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
+# After every pass, every node is asked whether it is what its row says.
+os.environ.setdefault("BURN_VERIFY", "1")
+
 # What was measured on this machine must not change which kernels are tested.
 os.environ.setdefault("BURN_TUNE", "off")
 

@@ -44,11 +44,12 @@ class ProgramBuilder:
 
     def apply(self, op: Op, operands: tuple[Operand, ...], attributes: tuple[Any, ...] = ()) -> tuple[int, ...]:
         """Add a node; its row's rule checks the operands and tells what it makes."""
-        assert op.rule is not None, f"{op.name} has no rule"
+        rule = op.recorded or op.rule
+        assert rule is not None, f"{op.name} has no rule"
         if op.family in ("creation", "random"):
-            shape, dtype, _ = op.rule(op, self.device, *[self._seen(each) for each in operands], *attributes)
+            shape, dtype, _ = rule(op, self.device, *[self._seen(each) for each in operands], *attributes)
         else:
-            shape, dtype, attributes = op.rule(op, *[self._seen(each) for each in operands], *attributes)
+            shape, dtype, attributes = rule(op, *[self._seen(each) for each in operands], *attributes)
         shapes, dtypes = (shape, dtype) if op.outputs > 1 else ([shape], [dtype])
         results = tuple(range(len(self.values), len(self.values) + len(shapes)))
         self.values.extend(Value(Shape(s), d) for s, d in zip(shapes, dtypes, strict=True))

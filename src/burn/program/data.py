@@ -103,6 +103,8 @@ def _value(value: Value) -> dict[str, Any]:
 
 def _node(program: Program, node: Node) -> dict[str, Any]:
     op = node.op
+    if node.fused is not None:
+        raise ProgramDataError([f"{op.name}: fused work belongs to a plan; store the program as it was recorded"])
     if len(node.attributes) != len(op.attributes):
         raise ProgramDataError([f"{op.name}: {len(node.attributes)} attributes, and the row has {len(op.attributes)}"])
     attributes = dict(zip(op.attributes, node.attributes, strict=True))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.errors import too_large
+from burn.program.fused import unfused
 from burn.program.program import Constant, Node, Program, Scalar
 
 if TYPE_CHECKING:
@@ -49,6 +50,12 @@ def run_node(
             return operand.value
         return [values[number] for number in operand] if operand.__class__ is tuple else operand
 
+    if node.fused is not None:
+        rows = unfused(node, program.values)
+        inner = {position: values[number] for position, number in enumerate(dict.fromkeys(node.reads()))}
+        for each in rows.nodes:
+            inner.update(run_node(rows, each, device, inner, scalars))
+        return {number: inner[made] for number, made in zip(node.results, rows.outputs, strict=True)}
     kernel = device.kernels[node.op]
     assert kernel is not None
     try:

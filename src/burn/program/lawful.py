@@ -39,7 +39,10 @@ class _Nowhere:
         self.float_dtype, self.int_dtype, self.below = float_dtype, int_dtype, self
 
 
-_nowhere = cache(_Nowhere)
+@cache
+def nowhere(float_dtype: DType, int_dtype: DType) -> Any:
+    """The device that computes nothing and has these element types."""
+    return _Nowhere(float_dtype, int_dtype)
 
 
 def row_faults(node: Node, values: Sequence[Value | None]) -> list[str]:
@@ -56,7 +59,7 @@ def row_faults(node: Node, values: Sequence[Value | None]) -> list[str]:
     floats = {value.dtype: None for value in results if value.dtype in FLOATS} or {f32: None}
     ints = {value.dtype: None for value in results if value.dtype in INTS} or {i64: None}
     for float_dtype, int_dtype in product(floats, ints):  # whose are the ints of a sort: the values' or the device's?
-        faults = _faults_on(_nowhere(float_dtype, int_dtype), node, values, results)
+        faults = _faults_on(nowhere(float_dtype, int_dtype), node, values, results)
         if not faults:
             break
     return faults

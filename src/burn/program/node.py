@@ -7,11 +7,14 @@ a program's identity; one that belongs to it is a `Constant`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.dtype import DType
 from burn.ops.op import Op
 from burn.shape import Shape
+
+if TYPE_CHECKING:
+    from burn.program.fused import Fused
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +59,16 @@ Operand = int | Scalar | Constant | None | tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operation: its row, its operands, its attributes in normal form, the values it makes."""
+    """One operation: its row, its operands, its attributes in normal form, the values it makes.
+
+    `fused` is what it does beside its row (`burn.program.fused`).
+    """
 
     op: Op
     operands: tuple[Operand, ...]
     attributes: tuple[Any, ...]
     results: tuple[int, ...]
+    fused: Fused | None = None
 
     def reads(self) -> list[int]:
         """The numbers of the values it reads, in order, repeated if read twice."""

@@ -37,14 +37,14 @@ Pass = Callable[[Program, Explanation], Program]
 
 
 def run_passes(program: Program, passes: Sequence[tuple[str, Pass]], explanation: Explanation | None = None) -> Program:
-    """Run named passes in order, checking the program after each."""
+    """Run named passes in order, checking the program after each; `BURN_VERIFY=1` has every row asked, too."""
     notes = explanation or Explanation()
-    loud = bool(os.environ.get("BURN_EXPLAIN"))
+    loud, rows = bool(os.environ.get("BURN_EXPLAIN")), bool(os.environ.get("BURN_VERIFY"))
     notes.steps.append(("recorded", program))
     for name, step in passes:
         changed = step(program, notes)
         if changed is not program:
-            verify(changed)
+            verify(changed, rows)
             notes.steps.append((name, changed))
             program = changed
     if loud:
@@ -73,7 +73,7 @@ def rebuild(program: Program, nodes: Sequence[Node], replace: dict[int, int], ou
             numbers[number] = len(values)
             results.append(len(values))
             values.append(program.values[number])
-        rebuilt.append(Node(node.op, operands, node.attributes, tuple(results)))
+        rebuilt.append(Node(node.op, operands, node.attributes, tuple(results), node.fused))
     finished = tuple(numbers[replace.get(n, n)] for n in outputs)
     return Program(tuple(values), program.inputs, program.scalars, tuple(rebuilt), finished, program.names)
 
@@ -104,7 +104,7 @@ def share_equal(program: Program, notes: Explanation) -> Program:
 
     for node in program.nodes:
         operands = tuple(current(each) for each in node.operands)
-        key = (node.op, operands, node.attributes, program.values[node.results[0]].dtype)
+        key = (node.op, operands, node.attributes, node.fused, program.values[node.results[0]].dtype)
         try:
             earlier = seen.get(key)
         except TypeError:

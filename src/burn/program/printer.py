@@ -16,7 +16,8 @@ def to_text(program: Program) -> str:
         made = ", ".join(f"%{n}: {program.values[n].dtype}{program.values[n].shape}" for n in node.results)
         given = [_operand(each) for each in node.operands]
         given += [f"{name}={value!r}" for name, value in zip(node.op.attributes, node.attributes, strict=False)]
-        lines.append(f"{made} = {node.op.name}({', '.join(given)})")
+        beside = "" if node.fused is None else f" {node.fused}"
+        lines.append(f"{made} = {node.op.name}({', '.join(given)}){beside}")
     lines.append(f"return {', '.join(f'%{n}' for n in program.outputs)}")
     return "\n".join(lines)
 

@@ -16,6 +16,10 @@ from burn.program.node import Constant, Node, Operand, Scalar, Value, is_same_nu
 __all__ = ["Constant", "Node", "Operand", "Program", "Scalar", "Value", "is_same_number"]
 
 
+def _fused(node: Node) -> tuple[Any, ...]:
+    return () if node.fused is None else (node.fused,)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """Inputs, nodes and outputs. `values[i]` describes value `i`; inputs are the first `inputs` of them."""
@@ -54,7 +58,7 @@ class Program:
             tuple((tuple(value.shape), value.dtype.name) for value in self.values),
             self.inputs,
             self.scalars,
-            tuple((n.op.name, n.op.version, n.operands, n.attributes, n.results) for n in self.nodes),
+            tuple((n.op.name, n.op.version, n.operands, n.attributes, n.results, *_fused(n)) for n in self.nodes),
             self.outputs,
         )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from burn.errors import BurnError
+from burn.program.fused import unfused
 from burn.program.lawful import row_faults
-from burn.program.program import Program, Scalar
+from burn.program.program import Node, Program, Scalar
 
 
 class ProgramError(BurnError, AssertionError):
@@ -33,7 +34,22 @@ def verify(program: Program, rows: bool = False) -> None:
                 missing.append(number)
             defined.add(number)
         if rows and not missing:
-            faults += [f"{where}: {fault}" for fault in row_faults(node, program.values)]
+            found = row_faults(node, program.values) if node.fused is None else _fused_faults(node, program)
+            faults += [f"{where}: {fault}" for fault in found]
     faults += [f"output %{n} is never made" for n in program.outputs if n not in defined]
     if faults:
         raise ProgramError("program: " + "; ".join(faults))
+
+
+def _fused_faults(node: Node, program: Program) -> list[str]:
+    """What is wrong with a fused node: with the rows that it stands for, or with what they make."""
+    try:
+        rows = unfused(node, program.values)
+        verify(rows, rows=True)
+    except BurnError as error:
+        return [f"({node.fused}) {error}"]
+    except Exception as error:  # what a pass wrote may be anything
+        return [f"({node.fused}) cannot be written out: {ascii(error)[:100]}"]
+    stated = [program.values[number] for number in node.results]
+    made = [rows.values[number] for number in rows.outputs]
+    return [] if made == stated else [f"({node.fused}) results are {stated}, and the rows make {made}"]

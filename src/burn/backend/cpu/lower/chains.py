@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from burn.backend.cpu.lower.epilogue import CHANNEL, IMAGE, MADE, NUMBER, Collector, Reference
+from burn.backend.cpu.lower.epilogue import Collector
 from burn.backend.cpu.lower.scalar_code import is_term
 from burn.dtype import bool_, f32
+from burn.program.fused import CHANNEL, IMAGE, MADE, NUMBER, Reference
 from burn.program.program import Constant, Node, Program, Scalar
 
 MOST_TERMS = 12

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.direct import is_depthwise, lower_direct, windows_of
 from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
-from burn.backend.cpu.lower.images import is_last, settings, to_first
+from burn.backend.cpu.lower.images import is_last
 from burn.backend.cpu.lower.weight_gradient import lower_weight_gradient
 from burn.dtype import f32
+from burn.program.fused import to_first
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def lower_convolution(calls: Calls, node: Node) -> list[Loop] | None:
 class _Lowering:
     def __init__(self, calls: Calls, node: Node) -> None:
         self.calls, self.node, self.name = calls, node, node.op.name
-        self.given = settings(node)
+        self.given = node.attributes
         operands = [number for number in own_operands(node) if isinstance(number, int)]
         self.accesses = [calls.schedule.accesses[number] for number in operands]
         made = [calls.home(number) for number in node.results]

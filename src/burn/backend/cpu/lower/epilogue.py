@@ -1,9 +1,8 @@
 """Epilogues: what is done to a result before it is stored.
 
 A convolution is mostly followed by elementwise operations: a bias, an activation, a mask, a residual sum. A kernel
-that has the result in registers does them there, and the image goes to memory once. An epilogue is a list of such
-operations as data. It stands last among the attributes of a node (before the mark of channels-last images), and the
-values it reads are the last operands of that node.
+that has the result in registers does them there, and the image goes to memory once. `burn.program.fused` has them as
+data; the values that an epilogue reads are the last operands of its node.
 
 Code comes from the same table as that of loops, so NaN and rounding are the same in both.
 """
@@ -11,7 +10,6 @@ Code comes from the same table as that of loops, so NaN and rounding are the sam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
@@ -19,45 +17,17 @@ from burn.backend.cpu.lower.scalar_code import term, written_out
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import f32
+from burn.program.fused import CHANNEL, IMAGE, MADE, NUMBER, Epilogue, Reference, Term
 from burn.program.program import Constant, Node, Operand, Program, Scalar
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import Calls
 
-MADE = -1
-"""Refers to the value that the kernel itself made."""
-
-IMAGE, CHANNEL, NUMBER = "image", "channel", "number"
-"""What an operand is: as large as the result, one number a channel, or one number."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """One operation: its row, and what it reads: `MADE`, earlier terms as -2 - index, operands by index, constants."""
-
-    name: str
-    reads: tuple[int | Constant, ...]
-    code: str = ""
-    """What its element does, where the name does not tell."""
-
-
-@dataclass(frozen=True)
-class Epilogue:
-    """Operations in order; the last one is what is stored. `kinds` tells what each operand is."""
-
-    terms: tuple[Term, ...]
-    kinds: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return "then " + ", ".join(term.name for term in self.terms)
-
 
 def epilogue_of(node: Node) -> tuple[Epilogue | None, tuple[Operand, ...]]:
     """The epilogue of a node and the operands it reads."""
-    for attribute in node.attributes[-2:]:
-        if isinstance(attribute, Epilogue):
-            return attribute, node.operands[len(node.operands) - len(attribute.kinds) :]
-    return None, ()
+    found = None if node.fused is None else node.fused.epilogue
+    return found, () if found is None else node.operands[len(node.operands) - len(found.kinds) :]
 
 
 def own_operands(node: Node) -> tuple[Operand, ...]:
@@ -114,9 +84,6 @@ class EpilogueWriter:
         for each in self.epilogue.terms:
             terms.append(term(b, each.name, *(read(reference) for reference in each.reads)))
         return terms[-1]
-
-
-Reference = int | Constant
 
 
 class Collector:

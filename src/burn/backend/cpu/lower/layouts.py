@@ -21,13 +21,12 @@ from burn.backend.cpu.lower.chains import Chain, ChainFinder
 from burn.backend.cpu.lower.convolution import CONVOLUTIONS, has_a_kernel, shapes_of
 from burn.backend.cpu.lower.direct import reads_anyhow
 from burn.backend.cpu.lower.draws_last import DRAWS, is_drawn_last
-from burn.backend.cpu.lower.epilogue import CHANNEL, IMAGE, NUMBER, Epilogue
-from burn.backend.cpu.lower.images import CHANNELS_LAST, to_first, to_last
 from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
 from burn.backend.cpu.lower.products import fits
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
 from burn.backend.cpu.lower.units import VIEWS, is_map
 from burn.ops.op import TABLE
+from burn.program.fused import CHANNEL, CHANNELS_LAST, IMAGE, NUMBER, Epilogue, Fused, to_first, to_last
 from burn.program.passes import Explanation
 from burn.program.program import Constant, Node, Operand, Program, Value
 from burn.shape import Shape
@@ -84,12 +83,19 @@ class _Layouts:
 
     # Nodes of the new program
 
-    def _emit(self, op: Any, operands: tuple[Operand, ...], attributes: tuple[Any, ...], *made: Value) -> int:
+    def _emit(
+        self,
+        op: Any,
+        operands: tuple[Operand, ...],
+        attributes: tuple[Any, ...],
+        *made: Value,
+        fused: Fused | None = None,
+    ) -> int:
         if isinstance(op, str):
             op = TABLE[op]
         first = len(self.values)
         self.values.extend(made)
-        self.nodes.append(Node(op, operands, attributes, tuple(range(first, len(self.values)))))
+        self.nodes.append(Node(op, operands, attributes, tuple(range(first, len(self.values))), fused))
         if op.name not in VIEWS:
             self.dense.update(range(first, len(self.values)))
         return first
@@ -154,9 +160,8 @@ class _Layouts:
         elif self.convolutions and (name in FORWARD or name in BACKWARD) and self._pool(node):
             return
         elif name in DRAWS and self._is_mask(node):
-            made = self._emit(
-                node.op, node.operands, (*node.attributes, CHANNELS_LAST), self._value_last(node.results[0])
-            )
+            value = self._value_last(node.results[0])
+            made = self._emit(node.op, node.operands, node.attributes, value, fused=Fused(CHANNELS_LAST))
             self._made_last(node.results[0], made)
         elif is_map(node.op) and fits_a_loop(self.program, node) and self._follows(node):
             self._map(node)
@@ -195,7 +200,8 @@ class _Layouts:
             self.constant.update(node.results)
         place = self._memory if node.op.name in CALLS else self._plain
         operands = tuple(place(each) if isinstance(each, int) else self._operand(each) for each in node.operands)
-        first = self._emit(node.op, operands, node.attributes, *(self.program.values[n] for n in node.results))
+        made = (self.program.values[n] for n in node.results)
+        first = self._emit(node.op, operands, node.attributes, *made, fused=node.fused)
         self.plain.update(zip(node.results, range(first, first + len(node.results)), strict=True))
 
     def _made_last(self, number: int, made: int) -> None:
@@ -236,12 +242,12 @@ class _Layouts:
         image = self._memory if node.op.name == "matmul" else self._image
         place: dict[str, Any] = {IMAGE: image, CHANNEL: self._memory, NUMBER: self._memory}
         extra = [place[kind](given) if isinstance(given, int) else given for given, kind in chain.collector.operands]
-        epilogue = (chain.collector.finish(),)
+        epilogue = chain.collector.finish()
         if node.op.name in BACKWARD:
             assert isinstance(node.operands[0], int)
             operands = (self._image(node.operands[0]), *extra)
-            attributes = (*node.attributes, *epilogue, CHANNELS_LAST)
-            self._made_last(result, self._emit(node.op, operands, attributes, self._value_last(result)))
+            value, fused = self._value_last(result), Fused(CHANNELS_LAST, epilogue)
+            self._made_last(result, self._emit(node.op, operands, node.attributes, value, fused=fused))
         else:
             self._product(node, result, extra, epilogue)
 
@@ -250,25 +256,28 @@ class _Layouts:
         node: Node,
         result: int,
         extra: Sequence[Operand] = (),
-        epilogue: tuple[Epilogue, ...] = (),
+        epilogue: Epilogue | None = None,
     ) -> None:
         first, second = node.operands[:2]
         assert isinstance(first, int)
         assert isinstance(second, int)
         if node.op.name == "matmul":
             operands = (self._memory(first), self._memory(second), *extra)
-            attributes = (*node.attributes, *epilogue)
-            self.plain[result] = self._emit(node.op, operands, attributes, self.program.values[result])
+            fused = None if epilogue is None else Fused(epilogue=epilogue)
+            made = self.program.values[result]
+            self.plain[result] = self._emit(node.op, operands, node.attributes, made, fused=fused)
             return
-        attributes = (*node.attributes, *epilogue, CHANNELS_LAST)
+        fused = Fused(CHANNELS_LAST, epilogue)
         if node.op.name == "conv_weight_backward":
             image = self._last(first) if self._reads_anyhow(node, first) else self._image(first)
             operands = (image, self._image(second))
-            self.plain[result] = self._emit(node.op, operands, attributes, self.program.values[result])
+            made = self.program.values[result]
+            self.plain[result] = self._emit(node.op, operands, node.attributes, made, fused=fused)
         else:
             image = self._last(first) if self._reads_anyhow(node, first) else self._image(first)
             operands = (image, self._memory(second), *extra)
-            self._made_last(result, self._emit(node.op, operands, attributes, self._value_last(result)))
+            made = self._value_last(result)
+            self._made_last(result, self._emit(node.op, operands, node.attributes, made, fused=fused))
 
     def _reads_anyhow(self, node: Node, image: int) -> bool:
         """Whether a convolution reads its image in any order: lanes do not go through it."""
@@ -288,7 +297,7 @@ class _Layouts:
             self._image(number) if smaller or number in self.constant else self._last(number) for number in node.reads()
         )
         made = [self._value_last(number) for number in node.results]
-        first = self._emit(node.op, operands, (*node.attributes, CHANNELS_LAST), *made)
+        first = self._emit(node.op, operands, node.attributes, *made, fused=Fused(CHANNELS_LAST))
         for offset, number in enumerate(node.results):
             self._made_last(number, first + offset)
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from burn.backend.cpu.lower.images import is_last
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.cube.random import philox, random_word, unit_f32
@@ -23,7 +24,7 @@ LONGEST = 1 << 15
 
 def is_mask(program: Program, node: Node) -> bool:
     """Whether a node is a draw, in row-major order, that a loop can hold."""
-    if node.op.name != "random_bernoulli" or node.attributes[-1] == "channels last":
+    if node.op.name != "random_bernoulli" or is_last(node):
         return False
     return program.values[node.results[0]].dtype in (f32, i32, i64, bool_)
 

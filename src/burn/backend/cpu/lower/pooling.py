@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.epilogue import EpilogueWriter, own_operands
-from burn.backend.cpu.lower.images import logical, result, settings
+from burn.backend.cpu.lower.images import logical, result
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
 from burn.backend.cpu.lower.parts import BLOCK, apart
 from burn.backend.cpu.lower.scalar_code import computed
@@ -155,7 +155,7 @@ def _adaptive(size: int, count: int) -> Dim:
 
 def geometry(node: Node, x_spatial: Sequence[int], out_spatial: Sequence[int]) -> list[Dim]:
     """The windows of a pooling node along each spatial dim."""
-    name, given = node.op.name, settings(node)
+    name, given = node.op.name, node.attributes
     if name.startswith("adaptive"):
         return [_adaptive(size, count) for size, count in zip(x_spatial, out_spatial, strict=True)]
     if name == "max_pool":

@@ -57,7 +57,7 @@ class _Seen:
         node = self.program.nodes[position]
         operands = tuple(self._operand(each) for each in node.operands)
         made = tuple(self._made(number) for number in node.results)
-        return node.op, node.attributes, operands, made
+        return node.op, node.attributes, node.fused, operands, made
 
     def _operand(self, operand: Any) -> Any:
         if isinstance(operand, int):

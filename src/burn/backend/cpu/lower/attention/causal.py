@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from burn.backend.cpu.lower.attention.form import LATER, TENSOR, Form
-from burn.backend.cpu.lower.epilogue import MADE, Reference, Term
+from burn.program.fused import MADE, Reference, Term
 from burn.program.program import Constant
 
 OR = frozenset(("bitwise_or", "bool_or"))

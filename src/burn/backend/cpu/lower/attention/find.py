@@ -83,12 +83,12 @@ class _Finder:
         floor = None if softmax.floor is None else self.reader.number(softmax.floor, softmax.floor.operands[1], first)
         order, result, moves = self._moved(node.results[0])
         kinds = tuple(kind for _, kind in first.operands)
-        form = Form(tuple(first.terms), tuple(second.terms), kinds, order, floor)
+        form = Form(before=tuple(first.terms), after=tuple(second.terms), kinds=kinds, order=order, floor=floor)
         sizes = Sizes(prod(made[:-2]), made[-2], shape[-1], values[0].shape[-1], made[-1])
         if 0 in made or chosen(sizes, form.needs_all) is None:
             raise Declined(f"{sizes} is faster in steps")
         operands = (query, key, value, *(given for given, _ in first.operands))
-        return Node(TABLE["attention"], operands, (form,), (result,)), moves
+        return Node(TABLE["attention"], operands, (), (result,), form), moves
 
     def _moved(self, number: int) -> tuple[tuple[int, ...], int, list[int]]:
         """The order in which the result is made, its number, and the positions of the moves that this saves."""

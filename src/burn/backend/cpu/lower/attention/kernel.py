@@ -19,13 +19,13 @@ from burn.backend.cpu.lower.attention.causal import causal_of
 from burn.backend.cpu.lower.attention.choice import Sizes, chosen
 from burn.backend.cpu.lower.attention.form import Form
 from burn.backend.cpu.lower.attention.terms import TermWriter
-from burn.backend.cpu.lower.epilogue import Term
 from burn.backend.cpu.lower.images import permuted
 from burn.backend.cpu.lower.loop_parts import Loop
 from burn.backend.cpu.lower.writer import KernelWriter, Steps, merged, plus, times
 from burn.backend.cpu.recipe import Recipe
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
+from burn.program.fused import Term
 from burn.program.program import Node
 from burn.shape import Shape, broadcast_all
 
@@ -56,8 +56,8 @@ class AttentionWriter:
     def __init__(self, calls: Calls, node: Node) -> None:
         self.calls, self.node = calls, node
         program, accesses = calls.program, calls.schedule.accesses
-        (self.form,) = node.attributes
-        assert isinstance(self.form, Form)
+        assert isinstance(node.fused, Form)
+        self.form = node.fused
         query, key, value, *extra = node.operands
         assert isinstance(query, int) and isinstance(key, int) and isinstance(value, int)  # noqa: PT018
         self.extra = extra

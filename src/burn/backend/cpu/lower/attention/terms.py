@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.form import LATER, Form
-from burn.backend.cpu.lower.epilogue import MADE, Reference, Term
 from burn.backend.cpu.lower.images import permuted
 from burn.backend.cpu.lower.scalar_code import term
 from burn.backend.cpu.lower.writer import KernelWriter, Source, Steps, plus, times
 from burn.cube.ir import Value
 from burn.dtype import dtype as dtype_named
 from burn.dtype import f32, i64
+from burn.program.fused import MADE, Reference, Term
 from burn.program.program import Constant, Scalar
 
 if TYPE_CHECKING:

@@ -14,11 +14,13 @@ from typing import Any
 from burn.backend.cpu.lower.blocks.choice import fuses
 from burn.backend.cpu.lower.blocks.stage import DENSE, DEPTHWISE, POOLING, Block, Stage
 from burn.backend.cpu.lower.direct import is_depthwise, reads_anyhow, windows_of
-from burn.backend.cpu.lower.epilogue import IMAGE, epilogue_of
-from burn.backend.cpu.lower.images import CHANNELS_LAST, is_last, settings, to_first
+from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
+from burn.backend.cpu.lower.images import is_last
 from burn.backend.cpu.lower.reach import Window
 from burn.backend.cpu.lower.tiles import MOST_TAPS
 from burn.dtype import f32
+from burn.program.fused import CHANNELS_LAST, IMAGE, Fused, to_first
+from burn.program.fused import Stage as Row
 from burn.program.passes import Explanation, rebuild
 from burn.program.program import Node, Program
 
@@ -112,7 +114,7 @@ class _Finder:
         if any(values[number].dtype is not f32 for number in numbers) or len(values[node.results[0]].shape) != 4:
             return None
         x, out = (_logical(values[number].shape) for number in (node.reads()[0], node.results[0]))
-        given, (epilogue, _) = settings(node), epilogue_of(node)
+        given, (epilogue, _) = node.attributes, epilogue_of(node)
         if name == "max_pool":
             return self._pooling(node, x, out, given)
         weight = tuple(values[node.reads()[1]].shape)
@@ -137,8 +139,10 @@ class _Finder:
     def _node(self, positions: list[int], block: Block) -> Node:
         nodes = [self.program.nodes[position] for position in positions]
         operands = [nodes[0].operands[0], *(operand for node in nodes for operand in node.operands[1:])]
-        attributes = (*settings(nodes[-1]), block, CHANNELS_LAST)
-        return Node(nodes[-1].op, tuple(operands), attributes, nodes[-1].results)
+        *before, last = nodes
+        rows = tuple(Row(n.op, n.attributes, len(own_operands(n)) - 1, epilogue_of(n)[0]) for n in before)
+        fused = Fused(CHANNELS_LAST, epilogue_of(last)[0], rows, block)
+        return Node(last.op, tuple(operands), last.attributes, last.results, fused)
 
 
 def _logical(shape: Any) -> tuple[int, ...]:

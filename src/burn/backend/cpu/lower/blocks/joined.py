@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.blocks.stage import block_of
-from burn.backend.cpu.lower.epilogue import IMAGE, Epilogue, epilogue_of
+from burn.backend.cpu.lower.epilogue import epilogue_of
 from burn.backend.cpu.lower.images import is_last
 from burn.dtype import f32
+from burn.program.fused import IMAGE, Epilogue
 from burn.program.program import Node, Program
 
 

@@ -18,7 +18,6 @@ from burn.backend.cpu.lower.blocks.choice import cut, tile_for
 from burn.backend.cpu.lower.blocks.rows import RowWriter, Source, Sums
 from burn.backend.cpu.lower.blocks.stage import DEPTHWISE, Block, Stage, block_of, operands_of
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.images import CHANNELS_LAST
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.tiles import Tile
 from burn.backend.cpu.pool import pool
@@ -26,6 +25,7 @@ from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import f32, i64
+from burn.program.fused import CHANNELS_LAST, Fused
 from burn.program.program import Node, Operand
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ class _BlockWriter:
             self.before.extend(steps)
             weight = self._buffer(held)
             operands = tuple(operands_left)
-        attributes = (CHANNELS_LAST,) if stage.epilogue is None else (stage.epilogue, CHANNELS_LAST)
-        follower = Node(self.node.op, operands, attributes, self.node.results)
+        follower = Node(self.node.op, operands, (), self.node.results, Fused(CHANNELS_LAST, stage.epilogue))
         epilogue = EpilogueWriter(self.b, follower, self.calls, self.arguments)
         self.before.extend(epilogue.before)
         return _Part(stage, tile, weight, epilogue)

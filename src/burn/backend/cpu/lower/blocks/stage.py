@@ -1,15 +1,15 @@
 """What a block is, as data: the stages through which an image goes, and the node that stands for them.
 
 A block is a node with the row of its last stage. Its operands are the image, then of each stage the weight and what
-its epilogue reads; its attributes end with the block and the mark of channels-last images.
+its epilogue reads; its fused work has the rows before the last one, and the block as the plan for them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.epilogue import Epilogue
 from burn.backend.cpu.lower.reach import Window
+from burn.program.fused import Epilogue
 from burn.program.program import Node, Operand
 
 DENSE, DEPTHWISE, POOLING = "dense", "depthwise", "pooling"
@@ -63,8 +63,8 @@ class Block:
 
 def block_of(node: Node) -> Block | None:
     """The block that a node stands for, if it is one."""
-    blocks = [each for each in node.attributes[-2:] if isinstance(each, Block)]
-    return blocks[0] if blocks else None
+    found = None if node.fused is None else node.fused.plan
+    return found if isinstance(found, Block) else None
 
 
 def operands_of(node: Node, block: Block) -> list[tuple[Operand, ...]]:
