@@ -420,7 +420,7 @@ def causal_form(fill: float, zero: float | None, offset: int = 0) -> Form:
     hidden = Term(LATER, (Constant(offset),))
     before = (hidden, Term("mask_fill", (MADE, -2, Constant(fill))))
     after = () if zero is None else (hidden, Term("mask_fill", (MADE, -2, Constant(zero))))
-    return Form(before, after, (), (0, 1, 2))
+    return Form(before=before, after=after, order=(0, 1, 2))
 
 
 def test_later_keys_are_left_out_only_where_their_shares_are_zero() -> None:
