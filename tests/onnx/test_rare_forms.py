@@ -146,6 +146,40 @@ def test_strings_are_chosen_joined_scattered_and_split() -> None:
     check(model([node], inputs, {"y": TEXT}, k=np.array([[0, 1]])), inputs)
 
 
+MIXED = np.array([["b", "a", "b", "é"], ["", "c", "a", ""], ["b", "a", "b", "é"]], object)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("in_order", [0, 1])
+def test_distinct_strings_match_onnx_runtime(axis: int | None, in_order: int) -> None:
+    along = {} if axis is None else {"axis": axis}
+    node = helper.make_node("Unique", ["x"], ["y", "first", "which", "count"], sorted=in_order, **along)
+    proto = model([node], {"x": MIXED}, {"y": TEXT, "first": INT, "which": INT, "count": INT})
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    check(proto, {"x": MIXED}, session.run(None, {"x": MIXED}))
+
+
+def test_strings_stand_for_on_and_off_and_empty_ones_are_false() -> None:
+    inputs = {"k": np.array([0, 2, 1]), "v": np.array(["off", "on"], object)}
+    proto = model([helper.make_node("OneHot", ["k", "n", "v"], ["y"])], inputs, {"y": TEXT}, n=np.array(3))
+    check(proto, inputs, [np.where(np.eye(3, dtype=bool)[[0, 2, 1]], "on", "off").astype(object)])
+    proto = model([helper.make_node("NonZero", ["x"], ["y"])], {"x": MIXED}, {"y": INT})
+    check(proto, {"x": MIXED}, [np.stack(np.nonzero(MIXED != ""))])
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("new_axis", [0, 1])
+def test_sequences_of_strings_are_split_and_joined(keepdims: int, new_axis: int) -> None:
+    nodes = [
+        helper.make_node("SplitToSequence", ["x"], ["parts"], axis=1, keepdims=keepdims),
+        helper.make_node("ConcatFromSequence", ["parts"], ["y"], axis=-1, new_axis=new_axis),
+        helper.make_node("SequenceAt", ["parts", "place"], ["z"]),
+    ]
+    parts = [MIXED[:, each : each + 1] if keepdims else MIXED[:, each] for each in range(4)]
+    joined = np.stack(parts, -1) if new_axis else np.concatenate(parts, -1)
+    check(model(nodes, {"x": MIXED}, {"y": TEXT, "z": TEXT}, place=np.array(-2)), {"x": MIXED}, [joined, parts[-2]])
+
+
 def test_a_table_of_labels_is_read_by_the_index_of_the_largest() -> None:
     x = floats(3, 2)
     nodes = [
@@ -213,6 +247,8 @@ def test_an_input_of_another_dtype_is_refused_with_what_to_write(device: burn.De
         loaded.run({"x": np.ones(2)})
     with pytest.raises(OnnxError, match=r'input .x. is int64, .* float32; write x.cast\("f32"\)'):
         loaded.run({"x": burn.tensor(np.array([1, 2]), device=device)})
+    with pytest.raises(OnnxError, match=r"input 'x' is None, and the model takes a tensor of float32"):
+        loaded.run({"x": None})
     with pytest.raises(OnnxError, match=r"is object, and the model takes float32"):
         loaded.run({"x": np.array(["a", "b"], object)})
 

@@ -139,19 +139,34 @@ def normalize(x: Any, case: str = "NONE", stopwords: Sequence[str] = (), case_se
 
 
 def gather_places(*arrays: Any, device: Any) -> tuple[list[str], list[Tensor[Any]]]:
-    """All strings of some arrays as one pool that begins with "", and for each array a tensor of places in it."""
+    """The strings of some arrays as one pool in order that begins with "", and for each array a tensor of places in it.
+
+    Places are equal, and in order, where the strings are.
+    """
     from burn.tensor.methods.creation import tensor
 
-    pool, places = [""], []
-    for each in map(_strings, arrays):
-        places.append(tensor(np.arange(len(pool), len(pool) + each.size).reshape(each.shape), device=device))
-        pool += [str(one) for one in each.reshape(-1)]
-    return pool, places
+    given = [_strings(each) for each in arrays]
+    pool = sorted({"", *(str(one) for each in given for one in each.reshape(-1))})
+    number = {one: place for place, one in enumerate(pool)}
+    places = [np.array([number[str(one)] for one in each.reshape(-1)], np.int64).reshape(each.shape) for each in given]
+    return pool, [tensor(each, device=device) for each in places]
 
 
 def pick(pool: Sequence[str], places: Tensor[Any]) -> Array:
     """The strings at some places of a pool."""
     return choose(places, pool)
+
+
+def pick_each(pool: Sequence[str], parts: Sequence[Tensor[Any]]) -> list[Array]:
+    """The strings at some places of a pool, for each tensor of a list."""
+    return [pick(pool, places) for places in parts]
+
+
+def join(parts: Sequence[Any], dim: int, new: bool = False) -> Array:
+    """Arrays of strings one after the other along a dim, which may be `new`."""
+    strings = [_strings(each) for each in parts]
+    joined: Array = np.stack(strings, dim) if new else np.concatenate(strings, dim)
+    return joined
 
 
 # Numbers

@@ -206,8 +206,11 @@ def _in_dtypes(names: Sequence[str], dtypes: Sequence[Any], given: Sequence[Any]
     """Inputs in the dtypes that the model takes: Python's numbers are converted, arrays of another dtype refused."""
     found, faults = [], []
     for name, dtype, value in zip(names, dtypes, given):
-        if dtype is None or value is None:
+        if dtype is None:
             found.append(value)
+            continue
+        if value is None:
+            faults.append(f"input {name!r} is None, and the model takes a tensor of {dtype.name}")
             continue
         is_tensor, is_array = isinstance(value, Tensor), hasattr(value, "dtype")
         array: Any = value if is_tensor else np.asarray(value)

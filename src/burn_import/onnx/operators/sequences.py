@@ -68,6 +68,8 @@ def concat(op: Operation) -> Expression:
     name = "Tensor.stack" if op.flag("new_axis") else "Tensor.cat"
     axis = op.attribute("axis")
     rank = op.node.outputs[0].tensor.rank
+    if op.node.outputs[0].tensor.dtype is ElementType.string:
+        return op.function("text", "join")(op.raw(0), axis, op.flag("new_axis")).other()
     return call(Expression(name), op.raw(0), axis + rank if axis < 0 and rank is not None else axis)
 
 

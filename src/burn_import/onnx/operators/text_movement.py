@@ -3,7 +3,8 @@
     pool, places = text.gather_places(x, y, device=mask.device)
     result = text.pick(pool, places[1].mask_where(mask, places[0]))
 
-Place 0 of a pool is the empty string, which is what the standard fills with where numbers are filled with 0.
+A pool is in order and has no string twice, so what compares its places compares strings. Place 0 is the empty string,
+which is what the standard fills with where numbers are filled with 0.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 MOVEMENT = frozenset({
     "CenterCropPad", "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
-    "Pad", "Reshape", "ReverseSequence", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Squeeze",
-    "Tile", "Transpose", "Trilu", "Unsqueeze", "Where",
+    "NonZero", "OneHot", "Pad", "Reshape", "ReverseSequence", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth",
+    "Split", "SplitToSequence", "Squeeze", "Tile", "Transpose", "Trilu", "Unique", "Unsqueeze", "Where",
 })  # fmt: skip
 
 
@@ -55,9 +56,13 @@ class TextMovement(Operation):
         self.pool = Expression(names[0], simple=True).other()
         self.places = {index: Expression(f"{names[1]}[{place}]", simple=True) for place, index in enumerate(texts)}
 
-    def picked(self, places: Expression) -> Expression:
-        """The strings of a result."""
-        return self.function("text", "pick")(self.pool, places).other()
+    def picked(self, index: int, result: Expression) -> Expression:
+        """The strings of a result; numbers (how often each occurs) are what they are."""
+        kind = self.node.outputs[index].type
+        if isinstance(kind, TensorType) and kind.dtype is not ElementType.string:
+            return result
+        pick = "pick" if isinstance(kind, TensorType) else "pick_each"
+        return self.function("text", pick)(self.pool, result).other()
 
     def tensor(self, index: int) -> Expression:
         return self.places[index] if index in self.places else super().tensor(index)

@@ -188,7 +188,7 @@ class FunctionWriter(Operands):
         written = row.write(op)
         results = [written] if isinstance(written, Expression) else list(written or ())
         if isinstance(op, TextMovement):
-            results = [None if each is None else op.picked(each) for each in results]
+            results = [None if each is None else op.picked(index, each) for index, each in enumerate(results)]
         target = node if op.absorbed is None else op.absorbed
         if op.absorbed is not None:
             self.done.add(op.absorbed)
