@@ -160,11 +160,15 @@ class Fusion(Decorator[I]):
                 return at_once(*args)
             stream = streams.stream or self.stream
             with stream.lock:
-                operand = stream.operand
-                operands = tuple([operand(each) for each in args[:count]])
-                if several:
-                    return stream.record_several(op, operands, args[count:], shape, dtype)
-                return stream.record(op, operands, args[count:], shape, dtype)
+                try:
+                    operand = stream.operand
+                    operands = tuple([operand(each) for each in args[:count]])
+                    if several:
+                        return stream.record_several(op, operands, args[count:], shape, dtype)
+                    return stream.record(op, operands, args[count:], shape, dtype)
+                except BaseException:
+                    stream.repair()
+                    raise
 
         def run_one(x: Any, *attributes: Any) -> Any:
             if x.__class__ is not Lazy:
@@ -179,15 +183,19 @@ class Fusion(Decorator[I]):
                 return at_once(x, *attributes)
             stream = streams.stream or self.stream
             with stream.lock:
-                operand = x.number if x.stream is stream else stream.reference(x)
-                results = stream.results
-                number = len(results)
-                handle = Lazy(shape, dtype, self, None, stream, number)
-                stream.entries.append((op, (operand,), attributes))
-                results.append(ref(handle))
-                stream.descriptions.append((shape, dtype))
-                if number >= stream.last:
-                    stream.cut()
+                try:
+                    operand = x.number if x.stream is stream else stream.reference(x)
+                    results = stream.results
+                    number = len(results)
+                    handle = Lazy(shape, dtype, self, None, stream, number)
+                    stream.entries.append((op, (operand,), attributes))
+                    results.append(ref(handle))
+                    stream.descriptions.append((shape, dtype))
+                    if number >= stream.last:
+                        stream.cut()
+                except BaseException:
+                    stream.repair()
+                    raise
             return handle
 
         def run_two(x: Any, y: Any, *attributes: Any) -> Any:
@@ -203,9 +211,13 @@ class Fusion(Decorator[I]):
                 return at_once(x, y, *attributes)
             stream = streams.stream or self.stream
             with stream.lock:
-                first = x.number if x.stream is stream else stream.reference(x)
-                second = y.number if y.stream is stream else stream.reference(y)
-                return stream.record(op, (first, second), attributes, shape, dtype)
+                try:
+                    first = x.number if x.stream is stream else stream.reference(x)
+                    second = y.number if y.stream is stream else stream.reference(y)
+                    return stream.record(op, (first, second), attributes, shape, dtype)
+                except BaseException:
+                    stream.repair()
+                    raise
 
         if several or op.variadic:
             return run
@@ -220,15 +232,19 @@ class Fusion(Decorator[I]):
         def run(x: Lazy) -> Lazy:
             stream = streams.stream or self.stream
             with stream.lock:
-                operand = x.number if x.stream is stream else stream.reference(x)
-                results = stream.results
-                shape, dtype, number = x.shape, result or x.dtype, len(results)
-                handle = Lazy(shape, dtype, self, None, stream, number)
-                stream.entries.append((op, (operand,), ()))
-                results.append(ref(handle))
-                stream.descriptions.append((shape, dtype))
-                if number >= stream.last:
-                    stream.cut()
+                try:
+                    operand = x.number if x.stream is stream else stream.reference(x)
+                    results = stream.results
+                    shape, dtype, number = x.shape, result or x.dtype, len(results)
+                    handle = Lazy(shape, dtype, self, None, stream, number)
+                    stream.entries.append((op, (operand,), ()))
+                    results.append(ref(handle))
+                    stream.descriptions.append((shape, dtype))
+                    if number >= stream.last:
+                        stream.cut()
+                except BaseException:
+                    stream.repair()
+                    raise
             return handle
 
         return run
@@ -242,30 +258,34 @@ class Fusion(Decorator[I]):
             second: Any
             stream = streams.stream or self.stream
             with stream.lock:
-                if x.__class__ is Lazy:
-                    first = x.number if x.stream is stream else stream.reference(x)
-                    shape, dtype = x.shape, result or x.dtype
-                    if y.__class__ is Lazy:
-                        second = y.number if y.stream is stream else stream.reference(y)
-                        if shape is not y.shape and shape != y.shape:
-                            shape = broadcast(name, shape, y.shape)
-                    elif y.__class__ is float:
-                        stream.scalars.append(y)
-                        second = FLOAT
+                try:
+                    if x.__class__ is Lazy:
+                        first = x.number if x.stream is stream else stream.reference(x)
+                        shape, dtype = x.shape, result or x.dtype
+                        if y.__class__ is Lazy:
+                            second = y.number if y.stream is stream else stream.reference(y)
+                            if shape is not y.shape and shape != y.shape:
+                                shape = broadcast(name, shape, y.shape)
+                        elif y.__class__ is float:
+                            stream.scalars.append(y)
+                            second = FLOAT
+                        else:
+                            second = stream.operand(y)
                     else:
-                        second = stream.operand(y)
-                else:
-                    first = stream.operand(x)
-                    second = y.number if y.stream is stream else stream.reference(y)
-                    shape, dtype = y.shape, result or y.dtype
-                results = stream.results
-                number = len(results)
-                handle = Lazy(shape, dtype, self, None, stream, number)
-                stream.entries.append((op, (first, second), ()))
-                results.append(ref(handle))
-                stream.descriptions.append((shape, dtype))
-                if number >= stream.last:
-                    stream.cut()
+                        first = stream.operand(x)
+                        second = y.number if y.stream is stream else stream.reference(y)
+                        shape, dtype = y.shape, result or y.dtype
+                    results = stream.results
+                    number = len(results)
+                    handle = Lazy(shape, dtype, self, None, stream, number)
+                    stream.entries.append((op, (first, second), ()))
+                    results.append(ref(handle))
+                    stream.descriptions.append((shape, dtype))
+                    if number >= stream.last:
+                        stream.cut()
+                except BaseException:
+                    stream.repair()
+                    raise
             return handle
 
         return run
@@ -278,12 +298,16 @@ class Fusion(Decorator[I]):
         def run(*args: Any) -> Lazy:
             stream = self.stream
             with stream.lock:
-                shape = Shape((args[-2],) if op.name == "arange" else args[-2])
-                operands: tuple[Any, ...] = tuple(Constant(each) for each in args[:count])
-                if draws:
-                    words = words_needed(shape.num_elements(), args[-1])
-                    operands = (*stream.draw(args[0], args[1], words), *operands[2:])
-                return stream.record(op, operands, args[count:], shape, args[-1])
+                try:
+                    shape = Shape((args[-2],) if op.name == "arange" else args[-2])
+                    operands: tuple[Any, ...] = tuple(Constant(each) for each in args[:count])
+                    if draws:
+                        words = words_needed(shape.num_elements(), args[-1])
+                        operands = (*stream.draw(args[0], args[1], words), *operands[2:])
+                    return stream.record(op, operands, args[count:], shape, args[-1])
+                except BaseException:
+                    stream.repair()
+                    raise
 
         return run
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts
 from burn.backend.fusion.handle import Lazy, Storage
+from burn.backend.fusion.interruption import HeldBack
 from burn.errors import BurnError, DeviceError
 from burn.program.interpreter import run_guarded
 from burn.program.program import Constant, Node, Program, Scalar, Value
@@ -211,6 +212,20 @@ class Stream:
             self.cut()
         return tuple(handles)
 
+    def repair(self) -> None:
+        """After an exception in the middle of recording an operation, Ctrl-C too: forget what there is of it."""
+        known = min(len(self.results), len(self.descriptions))
+        whole = count = numbers = 0
+        for op, operands, _ in self.entries:
+            if count + op.outputs > known:
+                break
+            whole, count = whole + 1, count + op.outputs
+            numbers += sum(each is FLOAT for each in operands)
+        del self.entries[whole:], self.results[count:], self.descriptions[count:], self.scalars[numbers:]
+        inputs = min(len(self.inputs), len(self.input_owners), len(self.input_descriptions))
+        del self.inputs[inputs:], self.input_owners[inputs:], self.input_descriptions[inputs:]
+        self.input_numbers = {key: number for key, number in self.input_numbers.items() if -1 - number < inputs}
+
     # Running
 
     def cut(self) -> None:
@@ -236,11 +251,15 @@ class Stream:
             found = [*map(call, self.results)]
             wanted = tuple(compress(range(len(found)), [each is not None for each in found]))
             error, first, failures = None, -1, self.failures
+            handles = [found[number] for number in wanted]
             try:
                 if wanted:
-                    error, first = self._run(wanted, [found[number] for number in wanted])
-            finally:
-                self._reset()
+                    error, first = self._run(wanted, handles)
+                else:
+                    self._reset()
+            except Exception as unexpected:
+                self._lose(handles, unexpected)
+                raise
             if error is None:
                 return
             for number, tell in reversed(failures):
@@ -249,35 +268,60 @@ class Stream:
             raise error  # once, here: what fell back raises nothing when it is read
 
     def _run(self, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
-        """Run. Of a plan that failed where values fell back it gives the error, and the first result that failed."""
+        """Run. Of a plan that failed where values fell back it gives the error, and the first result that failed.
+
+        Ctrl-C while a plan is made leaves everything as it was: the next read makes it again. A run that may write
+        over its inputs is not cut in two.
+        """
         owners = map(call, self.input_owners)
         free = tuple([owner is None and not each.shared for each, owner in zip(self.inputs, owners, strict=True)])
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
-        plan = None
-        error: BaseException | None = None
+        plan = plans.get(key)
         try:
-            plan = plans.get(key)
             if plan is None:
                 plan = self.device.prepare(self.program(wanted), free)
                 plans.put(key, plan)
+        except Exception as error:
+            return self._failed(error, wanted, handles)
+        if not any(free):
+            return self._run_plan(plan, wanted, handles)
+        with HeldBack():
+            try:
+                return self._run_plan(plan, wanted, handles)
+            except BaseException:  # a second Ctrl-C, a signal that raises: nobody knows what is written
+                text = "the run that makes this value was interrupted while it wrote; compute it again"
+                self._lose(handles, DeviceError(text))
+                raise
+
+    def _run_plan(self, plan: Any, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
+        try:
             outputs = plan(self.inputs, self.numbers())
-        except Exception as found:
-            error = found
-            earlier = tuple({each for each in self.fallbacks.values() if each >= 0}.difference(wanted))
-            outputs, first = self._rescued((*wanted, *earlier), error)
-        if getattr(plan, "distinct", False) and error is None:
-            storages: list[Any] = [*map(Storage, outputs)]
-        else:
-            storages = as_storages(outputs, self.inputs)
-        if error is not None:
-            made = dict(zip((*wanted, *earlier), storages, strict=True))
-            lost = self._recover(made, wanted, handles, first, isinstance(error, BurnError))
-            return error if lost else None, first
+        except Exception as error:
+            return self._failed(error, wanted, handles)
+        storages = [*map(Storage, outputs)] if getattr(plan, "distinct", False) else as_storages(outputs, self.inputs)
         for handle, storage in zip(handles, storages, strict=True):
             handle.storage = storage
             handle.stream = None
+        self._reset()
         return None, -1
+
+    def _lose(self, handles: list[Any], error: Exception) -> None:
+        """Give up the values that are not there."""
+        for handle in handles:
+            if handle.storage is None:
+                handle.error, handle.stream = error, None
+        self._reset()
+
+    def _failed(
+        self, error: Exception, wanted: tuple[int, ...], handles: list[Any]
+    ) -> tuple[BaseException | None, int]:
+        earlier = tuple({each for each in self.fallbacks.values() if each >= 0}.difference(wanted))
+        outputs, first = self._rescued((*wanted, *earlier), error)
+        made = dict(zip((*wanted, *earlier), as_storages(outputs, self.inputs), strict=True))
+        lost = self._recover(made, wanted, handles, first, isinstance(error, BurnError))
+        self._reset()
+        return error if lost else None, first
 
     def _recover(
         self, made: dict[int, Any], wanted: tuple[int, ...], handles: list[Any], first: int, whole: bool
