@@ -140,7 +140,7 @@ def _tree_damaged(tree: Any, chooser: random.Random) -> None:
             holder[key] += chooser.choice((-1, 1, 1 << 20, -(1 << 40)))
         case 4:
             nested: Any = holder[key]
-            for _ in range(chooser.choice((1, 10, 200))):
+            for _ in range(chooser.choice((1, 10, 40))):
                 nested = chooser.choice(([nested], {"program": nested}))
             holder[key] = nested
         case _:
