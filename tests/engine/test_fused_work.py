@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import burn
 from burn import Cpu, NdArray, Tensor
 from burn.backend.fusion.handle import Storage
 from burn.backend.fusion.stream import PlanCache
 from burn.nn.conv import Conv2dConfig
+from burn.nn.dropout import DropoutConfig
 from burn.nn.pool import MaxPool2dConfig
 from burn.ops.attention import attention as attend
 from burn.program import Program, ProgramDataError, to_text, verify
@@ -119,3 +121,17 @@ def test_fused_work_that_no_row_accepts_is_named() -> None:
             verify(broken, rows=True)
     with pytest.raises(ProgramDataError, match="fused work belongs to a plan"):
         fused.to_data()
+
+
+def test_draws_beside_images_are_lawful() -> None:
+    """The mask of a dropout lies as its image does; its seed and offset are numbers known at run time."""
+    device = Cpu()
+    conv, drop = Conv2dConfig([8, 8], [3, 3]).init(device.autodiff()), DropoutConfig(0.5).init()
+
+    def step(x: Any) -> Any:
+        return relu(drop.forward(conv.forward(x))).sum().inner()
+
+    call = burn.compile(step)
+    for _ in range(3):
+        assert np.isfinite(np.asarray(call(image(2, 8, 12, 12).to_device(device.autodiff()))))
+    assert str(call.explain()).startswith("captured")

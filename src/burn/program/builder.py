@@ -47,7 +47,8 @@ class ProgramBuilder:
         rule = op.recorded or op.rule
         assert rule is not None, f"{op.name} has no rule"
         if op.family in ("creation", "random"):
-            shape, dtype, _ = rule(op, self.device, *[self._seen(each) for each in operands], *attributes)
+            number = 1 if op.family == "random" else 1.0  # seeds are whole numbers
+            shape, dtype, _ = rule(op, self.device, *[self._seen(each, number) for each in operands], *attributes)
         else:
             shape, dtype, attributes = rule(op, *[self._seen(each) for each in operands], *attributes)
         shapes, dtypes = (shape, dtype) if op.outputs > 1 else ([shape], [dtype])
@@ -56,14 +57,14 @@ class ProgramBuilder:
         self.nodes.append(Node(op, operands, tuple(attributes), results))
         return results
 
-    def _seen(self, operand: Operand) -> Any:
+    def _seen(self, operand: Operand, number: float = 1.0) -> Any:
         if isinstance(operand, int):
             return _Known(self.values[operand], self.device)
         if isinstance(operand, tuple):
             return [_Known(self.values[number], self.device) for number in operand]
         if isinstance(operand, Constant):
             return operand.value
-        return 1.0 if isinstance(operand, Scalar) else None
+        return number if isinstance(operand, Scalar) else None
 
     def finish(self, outputs: tuple[int, ...]) -> Program:
         """The program that computes `outputs`."""
