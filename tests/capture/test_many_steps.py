@@ -64,11 +64,11 @@ def test_ten_thousand_captured_steps_need_no_more_memory() -> None:
             weights, _ = step(weights, 1e-3 / (number + 1))
 
     run(200)
-    before, live = resident(), device.below.memory().live
+    before, used = resident(), device.below.memory()
     run(10_000)
     assert len(step.ready) == 1
     assert step.calls == 10_200 - 3
     assert optim.time == 10_200.0
-    assert device.below.memory().live == live
-    assert device.below.memory().cached <= 8 << 20
+    assert device.below.memory().live == used.live
+    assert device.below.memory().cached <= max(used.cached, 8 << 20)  # other tests may have left something
     assert resident() - before < 4 << 20
