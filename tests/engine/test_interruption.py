@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -48,6 +49,15 @@ def _interrupted(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.fixture
+def python_handles_ctrl_c() -> Iterator[None]:
+    """Python's own handler, which a process that was started in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_handles_ctrl_c")
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_update_in_place_is_done_once_when_ctrl_c_comes(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     device = Cpu()
