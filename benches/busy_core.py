@@ -6,8 +6,8 @@
 
 Each checkout has a process of its own for each workload. They take turns, and idle blocks take turns with busy ones, so
 that whatever else the machine does meets all alike. A block gives the mean of its steps, slow ones included, and the
-fastest. Before each block the workload runs for a while that is not counted (`--settle`): a team notices within some
-tens of milliseconds that it has to share a core, and within half a second that it does not any more.
+fastest. Before each block the workload runs for a while that is not counted (`--settle`): a team needs some spells of
+work to notice that it has to share a core, and more to notice that it does not any more.
 """
 
 from __future__ import annotations
