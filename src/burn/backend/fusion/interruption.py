@@ -6,7 +6,10 @@ import signal
 import threading
 from typing import Any
 
-_set: Any = getattr(signal.signal, "__wrapped__", signal.signal)  # without the enums, which cost more than the signal
+# without the enums, which cost more than the signal
+_set: Any = getattr(signal.signal, "__wrapped__", signal.signal)
+_get: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_SIGINT = int(signal.SIGINT)
 _MAIN = threading.main_thread().ident
 
 
@@ -19,9 +22,9 @@ class HeldBack:
         self.before: Any = None
         self.given: tuple[int, Any] | None = None
         if threading.get_ident() == _MAIN:  # signals come to the main thread alone
-            before = signal.getsignal(signal.SIGINT)
+            before = _get(_SIGINT)
             if callable(before):
-                _set(signal.SIGINT, self._note)
+                _set(_SIGINT, self._note)
                 self.before = before
 
     def _note(self, number: int, frame: Any) -> None:
@@ -33,6 +36,6 @@ class HeldBack:
         before = self.before
         if before is None:
             return
-        _set(signal.SIGINT, before)
+        _set(_SIGINT, before)
         if self.given is not None:
             before(*self.given)
