@@ -6,9 +6,12 @@ import signal
 import threading
 from typing import Any
 
-# without the enums, which cost more than the signal
-_set: Any = getattr(signal.signal, "__wrapped__", signal.signal)
-_get: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+try:  # what `signal` wraps: its enums cost twenty times the system's calls
+    from _signal import getsignal as _get  # type: ignore[import-not-found, unused-ignore]
+    from _signal import signal as _set
+except ImportError:  # an interpreter that builds `signal` otherwise
+    from signal import getsignal as _get
+    from signal import signal as _set
 _SIGINT = int(signal.SIGINT)
 _MAIN = threading.main_thread().ident
 
