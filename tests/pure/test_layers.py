@@ -17,6 +17,7 @@ LAYERS = [
     {"tensor"},
     {"program"},
     {"cube"},
+    {"engine"},  # knows no device
     {"backend"},
     {"capture", "extension"},
     {"module", "record", "config"},
@@ -224,6 +225,13 @@ def test_modules_import_each_other_only_where_it_is_listed_with_a_reason() -> No
     unlisted = [sorted(circle) for circle in circles if not circle & CYCLES.keys()]
     assert unlisted == []
     assert len(circles) == len(CYCLES), "a circle that is listed is gone: take it from the list"
+
+
+def test_the_engine_knows_no_backend() -> None:
+    engine = [path for path in FILES if parts_of(path)[:2] == ("burn", "engine")]
+    assert engine
+    known = [(path.name, module) for path in engine for _, module in imports_of(path)]
+    assert [each for each in known if each[1][:2] == ("burn", "backend")] == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,99 @@
+"""Targets: what lowering may ask about the machine that kernels are written for.
+
+A device has one. While one of its programs is lowered, `target()` gives it to whoever writes a kernel:
+
+    with lowering_for(device.target):
+        ...
+
+Lowering asks nothing else, so that it serves every device with a target.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from burn.dtype import DType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+
+if TYPE_CHECKING:
+    from burn.ops.op import Op
+
+ARITHMETIC = frozenset((f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, bool_))
+"""The dtypes that kernels of the kernel language compute with."""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How much work lowering gives to one iteration of a grid, in elements."""
+
+    block: int = 2048
+    """Of a one-dimensional loop."""
+    grain: int = 16384
+    """Below which a loop is not worth a second unit."""
+    columns: int = 256
+    """Columns of a reduction along leading dims."""
+    chunk: int = 16384
+    """Of a long row that several units reduce together. A multiple of the partial results of a reduction."""
+    few_rows: int = 8
+    """Rows from which on no row is cut: there are enough of them for all units."""
+    fewest_chunks: int = 4
+    """Chunks below which a row is not cut."""
+    shortest_kept: int = 256
+    """Of a row for which room is made at least."""
+    longest_kept: int = 1 << 15
+    """Of a row that is kept between two passes, at most."""
+    drawn: int = 512
+    """Blocks of the random generator."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine as lowering sees it. A device may derive a class of its own with more to ask."""
+
+    name: str
+    lanes: int = 1
+    """Elements of f32 that one unit computes at once: a vector, a warp."""
+    units: int = 1
+    """What works side by side: threads, multiprocessors."""
+    index_bits: int = 64
+    """The width of the integers that address elements."""
+    shared_bytes: int = 0
+    """Memory that the lanes of a unit share and that is near to them; 0 where there is no such thing."""
+    dtypes: frozenset[DType] = ARITHMETIC
+    """What kernels may load, compute and store."""
+    tiles: Tiles = Tiles()
+    kept: frozenset[str] = frozenset()
+    """The names of composite rows that programs keep whole, since the target has kernels for them."""
+    channels_last: bool = False
+    """Whether images are best stored with their channels last."""
+
+    def keeps(self, op: Op) -> bool:
+        """Whether a composite stays a node of its own; the others are taken apart into what they are made of."""
+        return op.name in self.kept
+
+
+class _Current(threading.local):
+    target: Target | None = None
+
+
+_current = _Current()
+
+
+@contextlib.contextmanager
+def lowering_for(target: Target) -> Iterator[Target]:
+    """Have kernels written for a target in this thread, inside a `with` block."""
+    before, _current.target = _current.target, target
+    try:
+        yield target
+    finally:
+        _current.target = before
+
+
+def target() -> Target:
+    """The target that kernels are being written for: that of the device whose plan is lowered."""
+    if _current.target is None:
+        raise RuntimeError("nothing is being lowered: the target is known inside of `lowering_for`")
+    return _current.target
