@@ -19,6 +19,7 @@ from burn.backend.cpu.bound import HOST_CALLS
 from burn.ops.declare import floating, numeric, prepared, primitive, unary
 from burn.ops.op import TABLE
 from burn.ops.reduce import reduction_rule
+from burn.shape import Shape
 from burn.tensor import module
 from tests.stacks import GRADIENT_STACKS, STACKS
 
@@ -60,6 +61,7 @@ def kernels_of_the_eager_backends(monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     before = set(TABLE)
     TABLE.update(ADDED)
     for backend, name, kernel in (
+        (NdArray, "diagonal_of", np.diagonal),
         (NdArray, "squash", lambda x: x / (np.abs(x) + 1)),
         (NdArray, "energy_dims", lambda x, dims: np.square(x).sum(dims, keepdims=True)),
         (LibTorch, "squash", torch.nn.functional.softsign),
@@ -180,6 +182,26 @@ def test_a_reduction_of_single_elements_still_maps_them() -> None:
     expected = torch.nn.functional.conv2d(torch.tensor(x).double(), torch.tensor(weight).double())
     found = np.asarray(energy_dims(image, (0,)))
     np.testing.assert_allclose(found, (expected * expected).numpy(), rtol=1e-4, atol=1e-4)
+
+
+@primitive(
+    rule=lambda op, x: (Shape(x.shape[:1]), x.dtype, ()),
+    view=lambda walk, shape: ((sum(walk.strides),), walk.offset),
+    reference=np.diagonal,
+    vjp=dict(x=lambda g, x_shape: g.reshape((1, -1)).expand(x_shape) * Tensor.eye(x_shape[0], g.device)),
+)
+def diagonal_of(x: Tensor) -> Tensor:
+    """Take the diagonal of a square matrix."""
+
+
+def test_an_added_view_is_read_where_it_lies() -> None:
+    array = drawn(12, 12)
+    found = diagonal_of(Tensor.from_data(array, Cpu()).transpose()) * 2.0 + 1.0
+    np.testing.assert_array_equal(np.asarray(found), np.diagonal(array) * 2 + 1)
+    assert [line.split()[0] for line in latest(Cpu())] == ["kernel"]
+    x = Tensor.from_data(array, Cpu().autodiff()).require_grad()
+    gradient = x.grad((diagonal_of(x) * 3.0).sum().backward())
+    np.testing.assert_array_equal(np.asarray(gradient), np.eye(12) * 3)
 
 
 def redeclared(factor: float) -> Any:

@@ -187,18 +187,19 @@ def primitive(
     outputs: int = 1,
     element: Element | None = None,
     reduction: str | None = None,
+    view: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Declare a primitive described by a rule: `rule(op, *operands, *attributes)`.
 
     The rule checks the arguments and gives `(shape, dtype, attributes)`, the attributes in the
-    normal form that kernels and backward rules receive. `element` and `reduction` tell how kernels
-    compute it (see `Op`).
+    normal form that kernels and backward rules receive. `element`, `reduction` and `view` tell how
+    kernels compute it (see `Op`).
     """
 
     def declare(function: F) -> F:
         op = Op(
             function, "primitive", family=_family(function), reference=reference, vjp=vjp, rule=rule,
-            prepare=prepare, bound=bound, outputs=outputs, element=element, reduction=reduction,
+            prepare=prepare, bound=bound, outputs=outputs, element=element, reduction=reduction, view=view,
         )  # fmt: skip
         if op.operand_count == 1 and not op.variadic:
             op.rule = dispatch.remembered(rule)

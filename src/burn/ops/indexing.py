@@ -24,6 +24,7 @@ from burn.ops.declare import composite, primitive
 from burn.ops.dispatch import as_element, filling, promoted
 from burn.ops.movement import positions, whole, zeros
 from burn.ops.op import Op
+from burn.ops.views import sliced
 from burn.shape import Shape, axis
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _put_back(g: Any, x_shape: Any, ranges: Any) -> Any:
     return slice_assign(zeros(x_shape, g), ranges, g)
 
 
-@primitive(rule=_slice_rule, reference=reference.slice, vjp=dict(x=_put_back))
+@primitive(rule=_slice_rule, view=sliced, reference=reference.slice, vjp=dict(x=_put_back))
 def slice(x: Tensor[B], ranges: Any) -> Tensor[B]:
     """Read a range of each dim, given as (start, size, step); `Tensor.slice` takes Burn's forms."""
     ...

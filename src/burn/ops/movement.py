@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.errors import ArgumentError, ShapeError
-from burn.ops import creation
+from burn.ops import creation, views
 from burn.ops.declare import composite, primitive
 from burn.ops.op import Op
 from burn.shape import Shape, as_ints, axes, axis, expanded, reshaped
@@ -47,7 +47,9 @@ def _reshape_rule(op: Op, x: Any, shape: Any) -> Any:
     return target, x.dtype, (tuple(target),)
 
 
-@primitive(rule=_reshape_rule, reference=np.reshape, vjp=dict(x=lambda g, x_shape: g.reshape(x_shape)))
+@primitive(
+    rule=_reshape_rule, view=views.reshaped, reference=np.reshape, vjp=dict(x=lambda g, x_shape: g.reshape(x_shape))
+)
 def reshape(x: Tensor[B], shape: Any) -> Tensor[B]:
     """Give the same elements another shape: one -1 is inferred, 0 keeps the size at its place."""
     ...
@@ -73,7 +75,9 @@ def _summed(whole: Shape, part: tuple[int, ...]) -> tuple[int, ...]:
     return (*range(extra), *(extra + i for i, size in enumerate(part) if size == 1 and whole[extra + i] != 1))
 
 
-@primitive(rule=_expand_rule, reference=np.broadcast_to, vjp=dict(x=lambda g, x_shape: sum_to(g, x_shape)))
+@primitive(
+    rule=_expand_rule, view=views.expanded, reference=np.broadcast_to, vjp=dict(x=lambda g, x_shape: sum_to(g, x_shape))
+)
 def expand(x: Tensor[B], shape: Any) -> Tensor[B]:
     """Repeat size-1 dims without copying; -1 keeps a size, and new dims come first."""
     ...
@@ -92,7 +96,12 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-@primitive(rule=_permute_rule, reference=np.transpose, vjp=dict(x=lambda g, dims: g.permute(_inverse(dims))))
+@primitive(
+    rule=_permute_rule,
+    view=views.permuted,
+    reference=np.transpose,
+    vjp=dict(x=lambda g, dims: g.permute(_inverse(dims))),
+)
 def permute(x: Tensor[B], dims: Any) -> Tensor[B]:
     """Put the dims in another order."""
     ...
@@ -102,7 +111,7 @@ def _flip_rule(op: Op, x: Any, dims: Any) -> Any:
     return x.shape, x.dtype, (axes(op.name, dims, len(x.shape)),)
 
 
-@primitive(rule=_flip_rule, reference=np.flip, vjp=dict(x=lambda g, dims: g.flip(dims)))
+@primitive(rule=_flip_rule, view=views.flipped, reference=np.flip, vjp=dict(x=lambda g, dims: g.flip(dims)))
 def flip(x: Tensor[B], dims: Any) -> Tensor[B]:
     """Reverse the order of the elements along the given dims."""
     ...

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OpKind = Literal["primitive", "composite", "hosted"]
 Bound = Literal["compute", "memory"]
-Group = Literal["elementwise", "reduction"]
+Group = Literal["elementwise", "reduction", "view"]
 """What kind of kernel a row has; an engine knows rows without a group by their names, or not at all."""
 
 TABLE: dict[str, Op] = {}
@@ -61,6 +61,8 @@ class Op:
       than `element_dtypes` have none.
     - `reduction` names the fold of `burn.cube` that reduces the operand along the dims of the only attribute, which are
       kept with size 1: the row is a *reduction*. With an element, each element of the operand goes through it first.
+    - `view(walk, shape, *attributes)` tells where the elements of the result are in the memory of the operand (see
+      `burn.ops.views`): the row is a *view*.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Op:
         costly: bool = False,
         element_dtypes: frozenset[DType] | None = None,
         reduction: str | None = None,
+        view: Callable[..., Any] | None = None,
         bound: Bound = "memory",
         outputs: int = 1,
         version: int = 1,
@@ -95,7 +98,8 @@ class Op:
         self.is_costly = costly
         self.element_dtypes = element_dtypes
         self.reduction = reduction
-        self.group: Group | None = "reduction" if reduction else "elementwise" if element else None
+        self.view = view
+        self.group: Group | None = "reduction" if reduction else "view" if view else "elementwise" if element else None
         self.bound = bound
         self.outputs = outputs
         self.version = version

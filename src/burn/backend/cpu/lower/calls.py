@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from burn.backend.cpu.lower.access import Access, contiguous_strides, whole
+from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.copies import copied, packing
 from burn.backend.cpu.lower.epilogue import epilogue_of
 from burn.backend.cpu.lower.loop_parts import Loop
@@ -17,6 +17,7 @@ from burn.backend.cpu.lower.products import fits, lower_product
 from burn.backend.cpu.lower.units import Schedule
 from burn.backend.cpu.settings import Settings
 from burn.dtype import DType
+from burn.ops.views import contiguous_strides
 from burn.program.program import Node, Program
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from burn.backend.cpu.lower.access import Access, contiguous_strides
+from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.loop_parts import GRAIN, JUMP, OUTER, Argument, Loop
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import DType
+from burn.ops.views import contiguous_strides
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
 

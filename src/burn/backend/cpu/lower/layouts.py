@@ -24,7 +24,7 @@ from burn.backend.cpu.lower.draws_last import DRAWS, is_drawn_last
 from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
 from burn.backend.cpu.lower.products import fits
 from burn.backend.cpu.lower.scalar_code import fits_a_loop
-from burn.backend.cpu.lower.units import VIEWS, is_map
+from burn.backend.cpu.lower.units import is_map
 from burn.ops.op import TABLE
 from burn.program.fused import CHANNEL, CHANNELS_LAST, IMAGE, NUMBER, Epilogue, Fused, to_first, to_last
 from burn.program.passes import Explanation
@@ -96,7 +96,7 @@ class _Layouts:
         first = len(self.values)
         self.values.extend(made)
         self.nodes.append(Node(op, operands, attributes, tuple(range(first, len(self.values))), fused))
-        if op.name not in VIEWS:
+        if op.group != "view":
             self.dense.update(range(first, len(self.values)))
         return first
 
@@ -196,7 +196,7 @@ class _Layouts:
     def _keep(self, node: Node) -> None:
         """The node as it is, on values in logical order."""
         is_number = node.op.name == "full" and isinstance(node.operands[0], Constant)
-        if is_number or (node.op.name in VIEWS and node.operands[0] in self.constant):
+        if is_number or (node.op.group == "view" and node.operands[0] in self.constant):
             self.constant.update(node.results)
         place = self._memory if node.op.name in CALLS else self._plain
         operands = tuple(place(each) if isinstance(each, int) else self._operand(each) for each in node.operands)

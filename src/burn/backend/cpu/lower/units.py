@@ -28,7 +28,6 @@ MOST_NODES = 256
 LONG = 16
 """The code of a costly operation is as long as that of so many others."""
 
-VIEWS = frozenset(("reshape", "expand", "permute", "flip", "slice"))
 
 Shape = tuple[int, ...]
 LoopKey = tuple[int, Shape]
@@ -118,7 +117,7 @@ class Scheduler:
         if name == "full" and isinstance(node.operands[0], Constant):
             self.constants[node.results[0]] = node.operands[0]
             return "constant"
-        if name in VIEWS:
+        if node.op.group == "view":
             kind = self._place_view(node)
             if kind is not None:
                 return kind

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.access import Access, contiguous_strides
+from burn.backend.cpu.lower.access import Access
 from burn.dtype import DType, f32
+from burn.ops.views import contiguous_strides
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.access import Access, contiguous_strides
+from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.copies import Packing
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.winograd.blocking import Blocking
@@ -18,6 +18,7 @@ from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import f32, f64
+from burn.ops.views import contiguous_strides
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import Calls
