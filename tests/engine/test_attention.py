@@ -12,11 +12,13 @@ import pytest
 import burn
 from burn import NdArray
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import SETS, lowering_for, named, runnable
+from burn.backend.cpu.features import SETS, named, runnable
 from burn.backend.cpu.lower.attention.causal import NOTHING, Causal, causal_of
 from burn.backend.cpu.lower.attention.choice import Sizes, Tiling, chosen
 from burn.backend.cpu.lower.attention.form import LATER, Form
 from burn.backend.cpu.lower.epilogue import MADE, Term
+from burn.backend.cpu.target import target_of
+from burn.engine.target import lowering_for
 from burn.nn.attention import MhaInput, MultiHeadAttentionConfig
 from burn.ops.attention import attention
 from burn.ops.softmax import quiet_softmax, softmax
@@ -390,7 +392,7 @@ def test_tiles_fit_what_they_are_for(features: str) -> None:
     lanes = named(features).vector_bits // 32
 
     def tiling(heads: int, queries: int, keys: int, size: int = 64, needs_all: bool = False) -> Tiling | None:
-        with lowering_for(named(features)):
+        with lowering_for(target_of(named(features), 2)):
             return chosen(Sizes(heads, queries, keys, size, 64), needs_all)
 
     assert tiling(8, 1, 1000) is None

@@ -13,9 +13,10 @@ import pytest
 
 import burn
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import lowering_for
 from burn.backend.cpu.lower.blocks import choice, found
 from burn.backend.cpu.lower.blocks.stage import Block
+from burn.backend.cpu.target import target_of
+from burn.engine.target import lowering_for
 from burn.ops import convolution_layers as layers
 from burn.ops import joining, pooling
 
@@ -231,7 +232,7 @@ def test_sums_that_wait_between_chunks_of_channels_are_the_same(fusing: Any, mon
     whole = block.ours()
     forget()
     monkeypatch.setattr(choice, "SCRATCH", 1 << 15)
-    with lowering_for(CPU.below.settings.target):
+    with lowering_for(target_of(CPU.below.settings.target, 2)):
         found_cut = choice.cut(Block(None, _stage(96), _stage(40)), 1, 2)
     assert found_cut is not None
     np.testing.assert_array_equal(block.ours(), whole)

@@ -11,8 +11,10 @@ import pytest
 import burn
 from burn import NdArray, Tensor
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import SETS, lowering_for, named
+from burn.backend.cpu.features import SETS, named
 from burn.backend.cpu.lower.direct import Window, blocks_of, pixels
+from burn.backend.cpu.target import target_of
+from burn.engine.target import lowering_for
 from burn.ops import convolution_layers as layers
 from burn.ops import pooling
 from burn.tensor import Distribution
@@ -193,7 +195,7 @@ def test_the_gradient_of_a_mean_is_masked_where_it_is_made(size: int) -> None:
 
 @pytest.mark.parametrize("features", SETS)
 def test_blocks_cover_a_row_once_and_repeat_only_where_nothing_is_padded(features: str) -> None:
-    with lowering_for(named(features)):
+    with lowering_for(target_of(named(features), 2)):
         for count, kernel, stride, before in itertools.product((1, 5, 14, 26, 113), (1, 3, 7), (1, 2), (0, 1, 3)):
             window = Window(max((count - 1) * stride + kernel - 2 * before, 1), count, kernel, stride, before, 1)
             covered: list[int] = []

@@ -11,8 +11,9 @@ import burn
 from burn import Cpu
 from burn.backend.cpu.lower.units import MOST_NODES
 from burn.backend.fusion import cuts, stream
-from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts, period_of
+from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts
 from burn.backend.fusion.stream import PlanCache
+from burn.program.periods import period_of
 from burn.tensor import activation
 
 

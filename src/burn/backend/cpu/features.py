@@ -15,14 +15,12 @@ On other architectures LLVM's own description of the host is used.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import platform
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -126,30 +124,6 @@ def machine() -> str:
     """The architecture of this process, as LLVM spells it."""
     found = platform.machine()
     return _SPELLINGS.get(found, found)
-
-
-class _Current(threading.local):
-    features: Features | None = None
-
-
-_current = _Current()
-
-
-@contextlib.contextmanager
-def lowering_for(features: Features) -> Iterator[None]:
-    """Have kernels written for these instruction sets in this thread, inside a `with` block."""
-    before, _current.features = _current.features, features
-    try:
-        yield
-    finally:
-        _current.features = before
-
-
-def target() -> Features:
-    """The instruction sets that kernels are being written for: those of the device whose plan is lowered."""
-    if _current.features is None:
-        raise RuntimeError("nothing is being lowered: instruction sets are known inside of `lowering_for`")
-    return _current.features
 
 
 def select(

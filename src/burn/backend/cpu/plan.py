@@ -17,7 +17,6 @@ from burn.backend.cpu import tuning
 from burn.backend.cpu.arena import plan_arena
 from burn.backend.cpu.bound import HostCall, bytes_of
 from burn.backend.cpu.compiler import object_of
-from burn.backend.cpu.features import lowering_for
 from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.find import fuse_attention
@@ -39,6 +38,8 @@ from burn.backend.cpu.lower.widening import widen_halves
 from burn.backend.cpu.lower.writer import Routine
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
+from burn.backend.cpu.target import target_of
+from burn.engine.target import lowering_for
 from burn.program.passes import drop_identities, remove_dead, run_passes, share_equal
 from burn.program.program import Program, Value
 
@@ -90,7 +91,7 @@ class Plan:
         self.threads, self.generation = pool().threads, tuning.answers().generation
         settings = self.device.settings
         asking = tuning.asking(settings.accuracy, settings.features, self._fixed)
-        with lowering_for(self.features), asking as self.asked:
+        with lowering_for(target_of(self.features, self.threads)), asking as self.asked:
             self.program = run_passes(self.source, PASSES)
             self._lower_all()
         self.__dict__.pop("_built", None)

@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from burn import ops
-from burn.backend.cpu.features import lowering_for, target
 from burn.cube import Kernel
 from burn.cube.ir import Region
+from burn.engine.target import lowering_for, target
 
 
 class Recipe:
     """A kernel to be: `parts` tell it from every other one that `write` of the same `name` may give.
 
-    It is written for the instruction sets of the lowering that made it, whenever that happens.
+    It is written for the target of the lowering that made it, whenever that happens.
     """
 
-    __slots__ = ("_features", "_kernel", "_write", "key_parts")
+    __slots__ = ("_target", "_kernel", "_write", "key_parts")
 
     def __init__(self, name: str, parts: tuple[Any, ...], write: Callable[[], Kernel]) -> None:
         self.key_parts = f"{name} {parts!r}"
-        self._features = target()
+        self._target = target()
         self._write: Callable[[], Kernel] | None = write
         self._kernel: Kernel | None = None
 
@@ -36,7 +36,7 @@ class Recipe:
         """The kernel, written on first use."""
         if self._kernel is None:
             assert self._write is not None
-            with lowering_for(self._features):
+            with lowering_for(self._target):
                 self._kernel, self._write = self._write(), None
         return self._kernel
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from burn.program.periods import period_of
+
 MOST_ENTRIES = 2048
 """Results of a stream at which it is cut, unless a period says otherwise."""
 
@@ -46,23 +48,3 @@ class Cuts:
     def _holds(self, count: int) -> bool:
         """Whether the last operations are those of a period before."""
         return self.history[-count:] == self.history[-count - self.period : -self.period]
-
-
-def period_of(sequence: Sequence[object]) -> int:
-    """The smallest period of a longest end of the sequence that has at least two of them; 0 where it has none.
-
-    The end must be a quarter of the sequence at least: two equal operations are no loop.
-    """
-    backward = sequence[::-1]
-    border = [0] * (len(backward) + 1)  # of each beginning: its longest proper beginning that is its end too
-    length = 0
-    for place in range(1, len(backward)):
-        while length and backward[place] != backward[length]:
-            length = border[length]
-        if backward[place] == backward[length]:
-            length += 1
-        border[place + 1] = length
-    for size in range(len(backward), max(1, len(backward) // 4) - 1, -1):
-        if 2 * (size - border[size]) <= size:
-            return size - border[size]
-    return 0

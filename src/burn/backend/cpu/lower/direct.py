@@ -20,8 +20,8 @@ from burn.backend.cpu.lower.direct_kernel import DirectKernel, Form
 from burn.backend.cpu.lower.images import permuted
 from burn.backend.cpu.lower.reach import POINT, Block, Piece, Window, cut, gradient_pieces
 from burn.backend.cpu.lower.tiles import Tile, line_length, shared_pixels, tile_of
-from burn.backend.cpu.pool import pool
 from burn.dtype import f32
+from burn.engine.target import target
 from burn.program.program import Node
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _lines(
         count *= sizes.pop()
         follows = count * of_pixel
         jumps.pop()
-    length = line_length(count, made, pool().threads)
+    length = line_length(count, made, target().units)
     if length == 0:
         return images, outer, columns, tuple(strides)
     sizes, jumps = [*sizes, count // length], [*jumps, length * of_pixel]

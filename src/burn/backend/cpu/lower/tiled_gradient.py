@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.features import target
 from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
 from burn.backend.cpu.lower.parts import sum_of_parts
 from burn.backend.cpu.lower.reach import Window
 from burn.backend.cpu.recipe import Recipe
+from burn.backend.cpu.target import features
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
@@ -111,7 +111,7 @@ def _is_whole(tiles: int, read: int) -> bool:
 
 
 def _lanes() -> int:
-    return target().vector_bits // 32
+    return features().vector_bits // 32
 
 
 def lower_tiled_gradient(
@@ -121,8 +121,8 @@ def lower_tiled_gradient(
     rows, columns = windows
     images, read, made = x.shape[0], x.shape[-1], gradient.shape[-1]
     chunk = next(each for each in range(CHUNK, 0, -_lanes()) if made % each == 0)
-    vectors = next(each for each in (4, 3, 2, 1) if chunk // _lanes() % each == 0 and each * 4 < target().registers)
-    depth = (target().registers - 1 - vectors) // vectors
+    vectors = next(each for each in (4, 3, 2, 1) if chunk // _lanes() % each == 0 and each * 4 < features().registers)
+    depth = (features().registers - 1 - vectors) // vectors
     tiles = images * -(-rows.count // TILE) * -(-columns.count // TILE)
     whole = _is_whole(tiles, read)
     block = tiles if whole else max(8, min(LARGEST_BLOCK, SCRATCH // (POINTS * read * f32.size)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.features import target
 from burn.backend.cpu.lower.reach import Window
+from burn.backend.cpu.target import features
 
 MOST_PIXELS, FEWEST_PIXELS = 14, 4
 """Pixels of a tile with one vector, whatever the registers allow."""
@@ -43,7 +43,7 @@ class Tile:
 
 def lanes_for(channels: int) -> int:
     """Lanes of vectors that channels fill without a rest, or 0."""
-    lanes = target().vector_bits // 32
+    lanes = features().vector_bits // 32
     return next((each for each in (lanes, lanes // 2) if each >= 4 and channels % each == 0), 0)
 
 
@@ -51,7 +51,7 @@ def shared_pixels(window: Window) -> int:
     """Pixels of a row that are kept in registers at a time, beside the numbers that several of them read."""
     for count in range(MOST_PIXELS, FEWEST_PIXELS, -1):
         places = {window.place(pixel, tap) for pixel in range(count) for tap in range(window.kernel)}
-        if count + (len(places) if window.kernel > 1 else 1) <= target().registers - 2:
+        if count + (len(places) if window.kernel > 1 else 1) <= features().registers - 2:
             return count
     return FEWEST_PIXELS
 
@@ -75,7 +75,7 @@ def candidates(window: Window, channels: int) -> list[Tile]:
     found = [Tile(lanes, 1, shared_pixels(window) if window.kernel <= MOST_TAPS else MOST_PIXELS)]
     for vectors in range(2, MOST_VECTORS + 1):
         if channels // lanes % vectors == 0:
-            found.append(Tile(lanes, vectors, (target().registers - 1 - vectors) // vectors))
+            found.append(Tile(lanes, vectors, (features().registers - 1 - vectors) // vectors))
     return [tile for tile in found if tile.pixels > 0]
 
 
@@ -132,10 +132,10 @@ def gradient_candidates(window: Window, read: int, made: int, depthwise: bool) -
         for vectors in range(1, MOST_VECTORS + 1) if lanes else (1,):
             if lanes and made // lanes % vectors:
                 continue
-            room = target().registers - 1 - vectors
+            room = features().registers - 1 - vectors
             most = 1 if depthwise else min(read, room // (taps * vectors))
             found += [GradientTile(taps, each, lanes or made, vectors) for each in range(1, most + 1)]
-    fitting = [tile for tile in found if tile.products + tile.vectors < target().registers]
+    fitting = [tile for tile in found if tile.products + tile.vectors < features().registers]
     return fitting or [GradientTile(1, 1, lanes or made, 1)]
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 from burn.backend.cpu.lower.access import Access, viewed, whole
 from burn.backend.cpu.lower.masks import is_mask
-from burn.backend.fusion.cuts import period_of
 from burn.ops.op import Op
+from burn.program.periods import period_of
 from burn.program.program import Constant, Node, Program
 
 MOST_NODES = 256

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.features import target
-from burn.backend.cpu.pool import pool
+from burn.backend.cpu.target import features
 from burn.dtype import f32
+from burn.engine.target import target
 
 MOST_KEYS = 256
 """Keys of a tile: their scores, for all queries of it, stay in the second cache."""
@@ -62,7 +62,7 @@ def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:
 
     A tile that needs all keys at once has fewer queries instead.
     """
-    lanes = target().vector_bits // 32
+    lanes = features().vector_bits // 32
     if sizes.queries < lanes or not sizes.keys or not 0 < sizes.size <= MOST_SIZE or not 0 < sizes.width <= MOST_SIZE:
         return None
     if sizes.heads * (sizes.queries // lanes) < 2 and sizes.keys * sizes.size >= ALONE:
@@ -79,11 +79,11 @@ def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:
 
 def rows_of(vectors: int) -> int:
     """Rows of a block of products: as many as registers hold beside the vectors they meet."""
-    held = 24 if target().registers == 32 else 10
+    held = 24 if features().registers == 32 else 10
     return max(1, min(16, held // vectors))
 
 
 def _cost(sizes: Sizes, vectors: int, lanes: int) -> float:
     """How long the slowest thread takes, in vectors of queries."""
     tiles = sizes.heads * -(-sizes.queries // (vectors * lanes))
-    return -(-tiles // pool().threads) * (vectors + 0.3)
+    return -(-tiles // target().units) * (vectors + 0.3)

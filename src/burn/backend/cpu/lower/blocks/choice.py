@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from burn.backend.cpu.lower.blocks.stage import POOLING, Block, Stage
 from burn.backend.cpu.lower.tiles import Tile, lanes_for, shared_pixels, tile_of
-from burn.backend.cpu.pool import pool
 from burn.backend.cpu.tuning import pick
 from burn.dtype import f32
+from burn.engine.target import target
 
 NEAR = 16 << 10
 """Bytes between two stages that stay in the nearest cache, beside what they are made of."""
@@ -43,7 +43,7 @@ class Cut:
 
 def fuses(block: Block, images: int) -> bool:
     """Whether the stages of a block run as one kernel: what was measured on this machine, else what should pay."""
-    threads, middle = pool().threads, block.middle
+    threads, middle = target().units, block.middle
     found = cut(block, images, threads)
     if found is None:
         return False

@@ -20,11 +20,11 @@ from burn.backend.cpu.lower.blocks.stage import DEPTHWISE, Block, Stage, block_o
 from burn.backend.cpu.lower.epilogue import EpilogueWriter
 from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.tiles import Tile
-from burn.backend.cpu.pool import pool
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import f32, i64
+from burn.engine.target import target
 from burn.program.fused import CHANNELS_LAST, Fused
 from burn.program.program import Node, Operand
 
@@ -56,7 +56,7 @@ class _BlockWriter:
         self.x = calls.schedule.accesses[image]
         self.out = calls.home(node.results[0])
         self.images = self.x.shape[0]
-        found = cut(block, self.images, pool().threads)
+        found = cut(block, self.images, target().units)
         assert found is not None, "blocks that cannot be cut are not fused"
         self.channels, self.bands = found.channels, found.bands
         self.between = block.middle.made

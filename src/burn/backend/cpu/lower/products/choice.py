@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 
-from burn.backend.cpu.features import Features, target
+from burn.backend.cpu.features import Features
 from burn.backend.cpu.lower.products.form import Batch, Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile, fits_registers, lanes_of
+from burn.backend.cpu.target import features
 from burn.backend.cpu.tuning import pick
 
 PACKED, INSIDE, DIRECT = "packed", "inside", "direct"
@@ -99,7 +100,7 @@ def choose(form: Form, threads: int, second: str | None = None) -> Choice:
         y=Matrix(0, 0, form.y.down, form.y.across),
         batches=(Batch(form.count, 0, 0, 0),),
     )
-    offered = {str(choice): choice for choice in _ranked(sizes, threads, second, target())[:OFFERED]}
+    offered = {str(choice): choice for choice in _ranked(sizes, threads, second, features())[:OFFERED]}
     steps = ("across" if form.x.across == 1 else "down", "across" if form.y.across == 1 else "down")
     numbers = (form.count, form.rows, form.depth, form.columns, *steps, second or "as it lies")
     return offered[pick("tile", numbers, tuple(offered), next(iter(offered)))]

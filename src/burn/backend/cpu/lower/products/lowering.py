@@ -15,8 +15,8 @@ from burn.backend.cpu.lower.products.form import Form, form_of
 from burn.backend.cpu.lower.products.packing import pack, packed_bytes, turned
 from burn.backend.cpu.lower.products.tile import Tile, lanes_of
 from burn.backend.cpu.lower.products.total import Total
-from burn.backend.cpu.pool import pool
 from burn.dtype import DType, bf16, f16, f32, f64
+from burn.engine.target import target
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class _Lowering:
             dots = Dots(form, self.dtype)
             made = dots.write(self.result, self.node, self.calls, self.label)
             return [*before, *dots.epilogue.before, made]
-        threads = pool().threads
+        threads = target().units
         chosen = choose(form, threads)
         if chosen.second == PACKED:
             second = self._packed(form, chosen.tile, before)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from burn.backend.cpu.features import target
 from burn.backend.cpu.lower.parts import summed
+from burn.backend.cpu.target import features
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import DType, f32
@@ -38,12 +38,12 @@ class Tile:
 
 def lanes_of(dtype: DType = f32) -> int:
     """Numbers of a vector register, in the dtype in which products are summed."""
-    return max(target().vector_bits // dtype.bits, 2)
+    return max(features().vector_bits // dtype.bits, 2)
 
 
 def fits_registers(tile: Tile) -> bool:
     """Whether the totals, one vector of each kind, and a number spread over a vector have registers."""
-    return tile.rows * tile.vectors + tile.vectors + 1 <= target().registers - 1
+    return tile.rows * tile.vectors + tile.vectors + 1 <= features().registers - 1
 
 
 def write_tile(
@@ -61,7 +61,7 @@ def write_tile(
     `number(k, row)` is the same in all lanes; `vector(k, which)` differs from lane to lane. Each total is summed in the
     order of k, in blocks where it is `deep` (`burn.backend.cpu.lower.parts`), so it does not depend on the tile.
     """
-    fused = target().fused
+    fused = features().fused
 
     def body(k: Value, *totals: Value) -> list[Value]:
         vectors = [vector(k, which) for which in range(tile.vectors)]

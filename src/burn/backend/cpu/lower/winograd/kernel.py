@@ -20,11 +20,11 @@ from burn.backend.cpu.lower.parts import BLOCK, summed
 from burn.backend.cpu.lower.winograd.blocking import PADDING, blocking
 from burn.backend.cpu.lower.winograd.maps import Scheme, square
 from burn.backend.cpu.lower.winograd.weight import mapped_weight
-from burn.backend.cpu.pool import pool
 from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32
+from burn.engine.target import target
 from burn.program.program import Node
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Winograd:
         self.read, self.made, self.images = x.shape[-1], out.shape[-1], x.shape[0]
         self.across, self.down = -(-self.columns.count // scheme.tile), -(-self.rows.count // scheme.tile)
         self.total = self.images * self.across * self.down
-        self.threads = pool().threads
+        self.threads = target().units
         self.cut = blocking(scheme, self.read, self.made, self.total, self.threads)
         self.panels = self.made // self.cut.width
         self.blocks = -(-self.total // self.cut.tiles)
