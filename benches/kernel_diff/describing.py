@@ -9,9 +9,9 @@ from typing import Any
 from benches.kernel_diff.recording import Recorded
 from burn import Cpu
 from burn.backend.cpu import tuning
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.plan import Plan
 from burn.backend.cpu.pool import share
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.program import Program
 
 THREADS = 4

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burn.backend.cpu.arena import Lifetime, lower_bound, plan_arena
+from burn.engine.schedule.arena import Lifetime, lower_bound, plan_arena
 from burn.errors import ArgumentError
 
 

@@ -252,7 +252,7 @@ def test_sums_that_wait_are_not_read_before_the_first_chunk_wrote_them(
 
 def _stage(made: int) -> Any:
     from burn.backend.cpu.lower.blocks.stage import DEPTHWISE, Stage
-    from burn.backend.cpu.lower.reach import Window
+    from burn.engine.lower.windows import Window
 
     window = Window(20, 20, 3, 1, 1, 1)
     return Stage(DEPTHWISE, window, window, made, made)

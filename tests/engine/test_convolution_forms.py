@@ -11,10 +11,12 @@ import pytest
 
 import burn
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import SETS, lowering_for, named, runnable
-from burn.backend.cpu.lower.reach import Window, cut, gradient_pieces, inner
+from burn.backend.cpu.features import SETS, named, runnable
 from burn.backend.cpu.lower.tiles import candidates, gradient_candidates
+from burn.backend.cpu.target import target_of
 from burn.backend.fusion.stream import PlanCache
+from burn.engine.lower.windows import Window, cut, gradient_pieces, inner
+from burn.engine.target import lowering_for
 from burn.ops import convolution_layers as layers
 from burn.ops.convolution import conv, conv_weight_backward, conv_x_backward
 
@@ -333,7 +335,7 @@ def test_blocks_cover_a_row_once_and_inner_windows_lie_in_the_image() -> None:
 @pytest.mark.parametrize("features", SETS)
 def test_tiles_fit_the_registers_and_the_channels(features: str) -> None:
     registers = named(features).registers
-    with lowering_for(named(features)):
+    with lowering_for(target_of(named(features), 2)):
         for window, channels in itertools.product(windows(), (1, 8, 16, 21, 48, 64, 80, 112, 1000)):
             for tile in candidates(window, channels):
                 assert channels % tile.channels == 0

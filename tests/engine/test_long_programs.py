@@ -9,10 +9,10 @@ import pytest
 
 import burn
 from burn import Cpu
-from burn.backend.cpu.lower.units import MOST_NODES
 from burn.backend.fusion import cuts, stream
 from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts
 from burn.backend.fusion.stream import PlanCache
+from burn.engine.schedule.units import MOST_NODES
 from burn.program.periods import period_of
 from burn.tensor import activation
 

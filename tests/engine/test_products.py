@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 import burn
 from burn.backend import Autodiff, Cpu
-from burn.backend.cpu.features import lowering_for
-from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.products import lowering
 from burn.backend.cpu.lower.products.choice import DIRECT, INSIDE, PACKED, Choice, choose, tiles
 from burn.backend.cpu.lower.products.form import Form, Matrix, form_of
 from burn.backend.cpu.lower.products.tile import Tile, fits_registers
+from burn.backend.cpu.target import target_of
 from burn.backend.cpu.tuning import OFF, using
+from burn.engine.schedule.access import Access, whole
+from burn.engine.target import lowering_for
 from burn.tensor import activation
 
 CPU: Any = Cpu()
@@ -30,7 +31,7 @@ LANES = CPU.below.settings.target.vector_bits // 32
 @pytest.fixture(autouse=True)
 def defaults() -> Any:
     """What was measured on this machine decides nothing here, and tiles are those of the device."""
-    with using(OFF), lowering_for(CPU.below.settings.target):
+    with using(OFF), lowering_for(target_of(CPU.below.settings.target, 2)):
         yield
 
 

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 import burn
-from burn.backend.cpu import cache, compiler, recipe
-from burn.backend.cpu.features import host_features, lowering_for, named, target
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.copies import copied
-from burn.backend.cpu.recipe import Recipe
+from burn.backend.cpu import cache, compiler
+from burn.backend.cpu.features import host_features, named
+from burn.backend.cpu.target import features, target_of
 from burn.cube import CompiledKernel, Kernel
 from burn.dtype import f32
+from burn.engine.lower.copies import copied
+from burn.engine.lower.recipe import Recipe, state_of
+from burn.engine.schedule.access import Access
+from burn.engine.target import lowering_for
 from burn.tensor.module import conv2d
 
 
@@ -34,7 +36,7 @@ def unwritten() -> Kernel:
 
 @pytest.fixture(autouse=True)
 def lowering() -> Iterator[None]:
-    with lowering_for(host_features()):
+    with lowering_for(target_of(host_features(), 2)):
         yield
 
 
@@ -75,12 +77,12 @@ def test_a_recipe_is_written_for_the_instruction_sets_of_the_lowering_that_made_
     found: list[str] = []
 
     def write() -> Kernel:
-        found.append(target().level)
+        found.append(features().level)
         return transposing().kernel()
 
-    with lowering_for(named("avx2")):
+    with lowering_for(target_of(named("avx2"), 2)):
         late = Recipe("late", (), write)
-    with lowering_for(named("neon")):
+    with lowering_for(target_of(named("neon"), 2)):
         late.kernel()
     assert found == ["avx2"]
     assert compiler._key(late, named("avx2"), False) != compiler._key(late, named("neon"), False)
@@ -88,9 +90,9 @@ def test_a_recipe_is_written_for_the_instruction_sets_of_the_lowering_that_made_
 
 def test_the_state_of_a_folder_changes_with_its_modules(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("a = 1\n")
-    before = recipe.state_of.__wrapped__(tmp_path)
+    before = state_of.__wrapped__(tmp_path)
     (tmp_path / "one.py").write_text("a = 1  # changed\n")
-    assert recipe.state_of.__wrapped__(tmp_path) != before
+    assert state_of.__wrapped__(tmp_path) != before
 
 
 @pytest.mark.parametrize("follow", ["relu", "add", "scaled"])

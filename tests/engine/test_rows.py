@@ -10,8 +10,8 @@ import pytest
 
 import burn
 from burn import Cpu, NdArray, Tensor
-from burn.backend.cpu.lower.chunks import CHUNK
 from burn.cube.ir import walk
+from burn.engine.lower.chunks import CHUNK
 from burn.tensor import activation
 
 DEVICE: Any = Cpu()

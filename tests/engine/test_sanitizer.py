@@ -13,9 +13,9 @@ import burn
 from burn.backend import Autodiff, Cpu
 from burn.backend.cpu import plan as planning
 from burn.backend.cpu.features import runnable
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.sanitizer import KernelFault
 from burn.backend.fusion.stream import PlanCache
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.errors import ArgumentError
 from burn.ops.attention import attention
 from burn.ops.convolution import conv

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.cpu.compiler import compiled, load_together
-from burn.backend.cpu.lower.loop_parts import Loop
-from burn.backend.cpu.lower.prologue import EVERYTHING, Variant
-from burn.backend.cpu.lower.writer import Check, Routine
 from burn.backend.cpu.native import Binding
 from burn.backend.cpu.runner import StepArray
+from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.writer import Check, Routine
+from burn.engine.schedule.prologue import EVERYTHING, Variant
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:

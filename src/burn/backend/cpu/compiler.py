@@ -7,6 +7,7 @@ or in the cache on disk, whose files are checked before they are loaded.
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,8 +15,9 @@ from pathlib import Path
 from burn import cube
 from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.features import Features
-from burn.backend.cpu.recipe import Recipe, lowering, state_of
 from burn.cube import CompiledKernel, Kernel, compile_object, load_objects
+from burn.engine.lower import recipe
+from burn.engine.lower.recipe import Recipe, state_of
 
 _compiled: dict[str, CompiledKernel] = {}
 _lock = threading.Lock()
@@ -68,6 +70,13 @@ def _object(key: str, kernel: Kernel | Recipe, features: Features, checked: bool
         return compile_object(written, features.name, features.target, symbol=_symbol(key), checked=checked)
 
     return default_cache().load_or_build(key, build)
+
+
+@functools.cache
+def lowering() -> str:
+    """The state of what writes kernels: the engine, and the kernels of the CPU alone."""
+    folder = state_of(Path(__file__).parent / "lower")
+    return hashlib.sha256(f"{recipe.lowering()} {folder}".encode()).hexdigest()
 
 
 @functools.cache

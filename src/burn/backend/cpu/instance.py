@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound, HostCall, bytes_of
-from burn.backend.cpu.lower.prologue import MOST_VARIANTS, Memory
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.tuning.answers import answers
+from burn.engine.schedule.prologue import MOST_VARIANTS, Memory
 from burn.errors import too_large
 from burn.ops.indexing_references import out_of_range
 from burn.program.program import Constant, Node, Scalar

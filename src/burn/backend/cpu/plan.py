@@ -14,31 +14,31 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu import tuning
-from burn.backend.cpu.arena import plan_arena
 from burn.backend.cpu.bound import HostCall, bytes_of
 from burn.backend.cpu.compiler import object_of
 from burn.backend.cpu.instance import Instance
-from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.find import fuse_attention
 from burn.backend.cpu.lower.blocks import fuse_blocks
-from burn.backend.cpu.lower.calls import Calls
-from burn.backend.cpu.lower.chunks import lower_in_chunks
-from burn.backend.cpu.lower.columns import lower_column
-from burn.backend.cpu.lower.copies import Packing
-from burn.backend.cpu.lower.kernels import lower_kernel
+from burn.backend.cpu.lower.calls import CpuCalls
 from burn.backend.cpu.lower.layouts import assign_layouts
-from burn.backend.cpu.lower.loop_parts import Loop
-from burn.backend.cpu.lower.loops import lower_loop
-from burn.backend.cpu.lower.moving import lower_copy
-from burn.backend.cpu.lower.prologue import MOST_KEPT, Prologue
-from burn.backend.cpu.lower.repeats import Repeats
-from burn.backend.cpu.lower.scalar_code import fits_a_loop
-from burn.backend.cpu.lower.units import Scheduler, Unit
 from burn.backend.cpu.lower.widening import widen_halves
-from burn.backend.cpu.lower.writer import Routine
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
+from burn.engine.lower.chunks import lower_in_chunks
+from burn.engine.lower.columns import lower_column
+from burn.engine.lower.copies import Packing
+from burn.engine.lower.elements import fits_a_loop
+from burn.engine.lower.kernels import lower_kernel
+from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loops import lower_loop
+from burn.engine.lower.moves import lower_copy
+from burn.engine.lower.repeats import Repeats
+from burn.engine.lower.writer import Routine
+from burn.engine.schedule.access import Access
+from burn.engine.schedule.arena import plan_arena
+from burn.engine.schedule.prologue import MOST_KEPT, Prologue
+from burn.engine.schedule.units import Scheduler, Unit
 from burn.engine.target import lowering_for
 from burn.program.passes import drop_identities, remove_dead, run_passes, share_equal
 from burn.program.program import Program, Value
@@ -101,7 +101,7 @@ class Plan:
     def _lower_all(self) -> None:
         program, free = self.program, self.free
         self.schedule = Scheduler(program, fits_a_loop).schedule()
-        self.calls = Calls(program, self.schedule, self.device.settings)
+        self.calls = CpuCalls(program, self.schedule, self.device.settings)
         repeats = Repeats(program, self.schedule)
         self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit, repeats)]
         self.copied = self._copy_out()

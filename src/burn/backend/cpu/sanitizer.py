@@ -18,11 +18,11 @@ import numpy as np
 
 from burn.backend.cpu.bound import HostCall
 from burn.backend.cpu.instance import Instance
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.native import WORDS, Record, native
-from burn.backend.cpu.recipe import Recipe
 from burn.backend.cpu.runner import StepArray
 from burn.cube.targets.llvm import checked
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.recipe import Recipe
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan

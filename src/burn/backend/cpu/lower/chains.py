@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from burn.backend.cpu.lower.epilogue import Collector
-from burn.backend.cpu.lower.scalar_code import is_term
 from burn.dtype import bool_, f32
+from burn.engine.lower.elements import is_term
+from burn.engine.lower.epilogue import Collector
 from burn.program.fused import CHANNEL, IMAGE, MADE, NUMBER, Reference
 from burn.program.program import Constant, Node, Program, Scalar
 

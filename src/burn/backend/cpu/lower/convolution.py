@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.direct import is_depthwise, lower_direct, windows_of
-from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
-from burn.backend.cpu.lower.images import is_last
 from burn.backend.cpu.lower.weight_gradient import lower_weight_gradient
 from burn.dtype import f32
+from burn.engine.lower.epilogue import epilogue_of, own_operands
+from burn.engine.schedule.access import Access
+from burn.engine.schedule.images import is_last
 from burn.program.fused import to_first
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
-    from burn.backend.cpu.lower.loop_parts import Loop
+    from burn.backend.cpu.lower.calls import CpuCalls
+    from burn.engine.lower.loop_parts import Loop
 
 CONVOLUTIONS = frozenset(("conv", "conv_x_backward", "conv_weight_backward"))
 
@@ -44,7 +44,7 @@ def has_a_kernel(program: Program, node: Node) -> bool:
     return all(0 not in shape for shape in shapes_of(node, program.values))
 
 
-def lower_convolution(calls: Calls, node: Node) -> list[Loop] | None:
+def lower_convolution(calls: CpuCalls, node: Node) -> list[Loop] | None:
     """The steps of a convolution of channels-last images."""
     if node.op.name not in CONVOLUTIONS or not is_last(node):
         return None
@@ -52,7 +52,7 @@ def lower_convolution(calls: Calls, node: Node) -> list[Loop] | None:
 
 
 class _Lowering:
-    def __init__(self, calls: Calls, node: Node) -> None:
+    def __init__(self, calls: CpuCalls, node: Node) -> None:
         self.calls, self.node, self.name = calls, node, node.op.name
         self.given = node.attributes
         operands = [number for number in own_operands(node) if isinstance(number, int)]

@@ -2,11 +2,11 @@
 
 Lanes run along the channels that are made, however few or many, and a tile of pixels and channels is kept in registers
 (see `burn.backend.cpu.lower.tiles`): for each tap and each channel that is read, the numbers of the pixels meet vectors
-of weights. What follows the convolution is done there too (see `burn.backend.cpu.lower.epilogue`). Where each channel
+of weights. What follows the convolution is done there too (see `burn.engine.lower.epilogue`). Where each channel
 has a filter of its own, lanes read their own channel.
 
 The gradient of an image, which is also a transposed convolution, is the same computation with the weights turned
-around; with strides, it asks which windows reached a pixel (see `burn.backend.cpu.lower.reach`).
+around; with strides, it asks which windows reached a pixel (see `burn.engine.lower.windows`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower import tiled_gradient, winograd
-from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.direct_kernel import DirectKernel, Form
-from burn.backend.cpu.lower.images import permuted
-from burn.backend.cpu.lower.reach import POINT, Block, Piece, Window, cut, gradient_pieces
 from burn.backend.cpu.lower.tiles import Tile, line_length, shared_pixels, tile_of
 from burn.dtype import f32
+from burn.engine.lower.windows import POINT, Block, Piece, Window, cut, gradient_pieces
+from burn.engine.schedule.access import Access
+from burn.engine.schedule.images import permuted
 from burn.engine.target import target
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
-    from burn.backend.cpu.lower.loop_parts import Loop
+    from burn.backend.cpu.lower.calls import CpuCalls
+    from burn.engine.lower.loop_parts import Loop
 
 __all__ = [
     "LANES", "Block", "Window", "blocks_of", "lower_direct", "pixels", "reads_anyhow", "windows_of",
@@ -49,7 +49,7 @@ def windows_of(
     """The windows of a convolution, dim by dim; what has one spatial dim is an image of one row.
 
     Those of a gradient are of a convolution with the weight turned around; with strides there is none, and they are
-    those of `burn.backend.cpu.lower.reach.gradient_span`.
+    those of `burn.engine.lower.windows.gradient_span`.
     """
     stride, padding, dilation, _ = given[-4:]
     turned = name == "conv_x_backward" and max(stride) == 1
@@ -77,7 +77,7 @@ def reads_anyhow(name: str, x: Sequence[int], weight: Sequence[int], out: Sequen
 
 
 def lower_direct(
-    calls: Calls, node: Node, x: Access, weight: Access, out: Access, given: Sequence[Any], label: str
+    calls: CpuCalls, node: Node, x: Access, weight: Access, out: Access, given: Sequence[Any], label: str
 ) -> list[Loop]:
     """The steps of a convolution, or of the gradient of its image, on channels-last accesses.
 

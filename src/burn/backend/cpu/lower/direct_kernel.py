@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK, apart, summed
-from burn.backend.cpu.lower.reach import POINT, Block, Piece, Span, Window, cut, gradient_span, inner, is_trivial, span
 from burn.backend.cpu.lower.tiles import MOST_TAPS, Tile
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
+from burn.engine.lower.epilogue import EpilogueWriter
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK, apart, summed
+from burn.engine.lower.recipe import Recipe
+from burn.engine.lower.windows import POINT, Block, Piece, Span, Window, cut, gradient_span, inner, is_trivial, span
+from burn.engine.schedule.access import Access
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 RESIDENT = 1 << 19
 """Bytes of weights that stay in the cache of one processor: more are gone through once, channels outermost."""

@@ -20,11 +20,11 @@ from typing import Any
 from burn.backend.cpu.lower.chains import Chain, ChainFinder
 from burn.backend.cpu.lower.convolution import CONVOLUTIONS, has_a_kernel, shapes_of
 from burn.backend.cpu.lower.direct import reads_anyhow
-from burn.backend.cpu.lower.draws_last import DRAWS, is_drawn_last
-from burn.backend.cpu.lower.pooling import BACKWARD, FORWARD, windows_of
 from burn.backend.cpu.lower.products import fits
-from burn.backend.cpu.lower.scalar_code import fits_a_loop
-from burn.backend.cpu.lower.units import is_map
+from burn.engine.lower.draws_last import DRAWS, is_drawn_last
+from burn.engine.lower.elements import fits_a_loop
+from burn.engine.lower.pooling import BACKWARD, FORWARD, windows_of
+from burn.engine.schedule.units import is_map
 from burn.ops.op import TABLE
 from burn.program.fused import CHANNEL, CHANNELS_LAST, IMAGE, NUMBER, Epilogue, Fused, to_first, to_last
 from burn.program.passes import Explanation

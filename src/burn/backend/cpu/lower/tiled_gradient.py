@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
-from burn.backend.cpu.lower.parts import sum_of_parts
-from burn.backend.cpu.lower.reach import Window
-from burn.backend.cpu.recipe import Recipe
 from burn.backend.cpu.target import features
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
+from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.partial_sums import sum_of_parts
+from burn.engine.lower.recipe import Recipe
+from burn.engine.lower.windows import Window
+from burn.engine.schedule.access import Access
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 PATCH, TILE = 4, 2
 POINTS = PATCH * PATCH

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.reach import Window
 from burn.backend.cpu.target import features
+from burn.engine.lower.windows import Window
 
 MOST_PIXELS, FEWEST_PIXELS = 14, 4
 """Pixels of a tile with one vector, whatever the registers allow."""

@@ -19,18 +19,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower import tiled_gradient
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK, sum_of_parts
-from burn.backend.cpu.lower.reach import Window, inner
 from burn.backend.cpu.lower.tiles import GradientTile, gradient_tile
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
+from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK, sum_of_parts
+from burn.engine.lower.recipe import Recipe
+from burn.engine.lower.windows import Window, inner
+from burn.engine.schedule.access import Access
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 CACHED = 1 << 19
 """Bytes of a tile's gradients that stay in the cache of one processor while taps and channels change."""

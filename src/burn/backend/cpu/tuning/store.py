@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from burn.backend.cpu.cache import cache_directory
+from burn.backend.cpu.compiler import lowering
 from burn.backend.cpu.features import host_features
-from burn.backend.cpu.recipe import lowering
 from burn.version import __version__
 
 NAME, LOCK = "tuning.json", "tuning.lock"

@@ -19,9 +19,9 @@ from burn.backend.cpu.lower.attention.choice import Sizes, chosen
 from burn.backend.cpu.lower.attention.form import Form
 from burn.backend.cpu.lower.attention.operations import Reader, Unreadable
 from burn.backend.cpu.lower.attention.softmax import Declined, Graph, Softmax, softmax_of
-from burn.backend.cpu.lower.epilogue import Collector
-from burn.backend.cpu.lower.scalar_code import computed, is_term
 from burn.dtype import f32
+from burn.engine.lower.elements import computed, is_term
+from burn.engine.lower.epilogue import Collector
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation, rebuild, remove_dead
 from burn.program.program import Node, Program

@@ -14,23 +14,23 @@ from collections.abc import Callable, Sequence
 from math import gcd, inf, prod
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.access import whole
 from burn.backend.cpu.lower.attention.causal import causal_of
 from burn.backend.cpu.lower.attention.choice import Sizes, chosen
 from burn.backend.cpu.lower.attention.form import Form
 from burn.backend.cpu.lower.attention.terms import TermWriter
-from burn.backend.cpu.lower.images import permuted
-from burn.backend.cpu.lower.loop_parts import Loop
-from burn.backend.cpu.lower.writer import KernelWriter, Steps, merged, plus, times
-from burn.backend.cpu.recipe import Recipe
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
+from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.recipe import Recipe
+from burn.engine.lower.writer import KernelWriter, Steps, merged, plus, times
+from burn.engine.schedule.access import whole
+from burn.engine.schedule.images import permuted
 from burn.program.fused import Term
 from burn.program.program import Node
 from burn.shape import Shape, broadcast_all
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 TOGETHER = 8
 """Rows that are turned into columns at a time, as far as a tile is a multiple of them."""

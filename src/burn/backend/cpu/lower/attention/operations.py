@@ -11,9 +11,9 @@ from math import prod
 from typing import Any
 
 from burn.backend.cpu.lower.attention.form import LATER, TENSOR
-from burn.backend.cpu.lower.epilogue import Collector
-from burn.backend.cpu.lower.scalar_code import computed, is_term
 from burn.dtype import DType, bool_, f32
+from burn.engine.lower.elements import computed, is_term
+from burn.engine.lower.epilogue import Collector
 from burn.program.fused import MADE, Reference
 from burn.program.program import Constant, Node, Program, Scalar
 from burn.shape import Shape

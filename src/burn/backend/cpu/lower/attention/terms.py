@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.attention.form import LATER, Form
-from burn.backend.cpu.lower.images import permuted
-from burn.backend.cpu.lower.scalar_code import term
-from burn.backend.cpu.lower.writer import KernelWriter, Source, Steps, plus, times
 from burn.cube.ir import Value
 from burn.dtype import dtype as dtype_named
 from burn.dtype import f32, i64
+from burn.engine.lower.elements import term
+from burn.engine.lower.writer import KernelWriter, Source, Steps, plus, times
+from burn.engine.schedule.access import Access
+from burn.engine.schedule.images import permuted
 from burn.program.fused import MADE, Reference, Term
 from burn.program.program import Constant, Scalar
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
-    from burn.backend.cpu.lower.loop_parts import Loop
+    from burn.engine.lower.calls import Calls
+    from burn.engine.lower.loop_parts import Loop
 
 
 class TermWriter:

@@ -14,11 +14,11 @@ from typing import Any
 from burn.backend.cpu.lower.blocks.choice import fuses
 from burn.backend.cpu.lower.blocks.stage import DENSE, DEPTHWISE, POOLING, Block, Stage
 from burn.backend.cpu.lower.direct import is_depthwise, reads_anyhow, windows_of
-from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
-from burn.backend.cpu.lower.images import is_last
-from burn.backend.cpu.lower.reach import Window
 from burn.backend.cpu.lower.tiles import MOST_TAPS
 from burn.dtype import f32
+from burn.engine.lower.epilogue import epilogue_of, own_operands
+from burn.engine.lower.windows import Window
+from burn.engine.schedule.images import is_last
 from burn.program.fused import CHANNELS_LAST, IMAGE, Fused, to_first
 from burn.program.fused import Stage as Row
 from burn.program.passes import Explanation, rebuild

@@ -6,11 +6,11 @@ alone, they write into the whole image at once.
 
 from __future__ import annotations
 
-from burn.backend.cpu.lower.access import Access, whole
 from burn.backend.cpu.lower.blocks.stage import block_of
-from burn.backend.cpu.lower.epilogue import epilogue_of
-from burn.backend.cpu.lower.images import is_last
 from burn.dtype import f32
+from burn.engine.lower.epilogue import epilogue_of
+from burn.engine.schedule.access import Access, whole
+from burn.engine.schedule.images import is_last
 from burn.program.fused import IMAGE, Epilogue
 from burn.program.program import Node, Program
 

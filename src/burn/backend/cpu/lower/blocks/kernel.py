@@ -13,26 +13,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.blocks.choice import cut, tile_for
 from burn.backend.cpu.lower.blocks.rows import RowWriter, Source, Sums
 from burn.backend.cpu.lower.blocks.stage import DEPTHWISE, Block, Stage, block_of, operands_of
-from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.tiles import Tile
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import f32, i64
+from burn.engine.lower.epilogue import EpilogueWriter
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.recipe import Recipe
+from burn.engine.schedule.access import Access
 from burn.engine.target import target
 from burn.program.fused import CHANNELS_LAST, Fused
 from burn.program.program import Node, Operand
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.backend.cpu.lower.calls import CpuCalls
 
 
-def lower_block(calls: Calls, node: Node) -> list[Loop] | None:
+def lower_block(calls: CpuCalls, node: Node) -> list[Loop] | None:
     """The steps of a block, or None where a node is none."""
     block = block_of(node)
     return None if block is None else _BlockWriter(calls, node, block).steps()
@@ -49,7 +49,7 @@ class _Part:
 
 
 class _BlockWriter:
-    def __init__(self, calls: Calls, node: Node, block: Block) -> None:
+    def __init__(self, calls: CpuCalls, node: Node, block: Block) -> None:
         self.calls, self.node, self.block = calls, node, block
         image = node.operands[0]
         assert isinstance(image, int)

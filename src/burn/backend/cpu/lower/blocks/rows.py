@@ -11,12 +11,12 @@ from math import inf
 from typing import Any
 
 from burn.backend.cpu.lower.blocks.stage import DENSE, POOLING, Stage
-from burn.backend.cpu.lower.reach import Block as Pixels
-from burn.backend.cpu.lower.reach import cut, is_trivial, span
 from burn.backend.cpu.lower.tiles import Tile
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import f32
+from burn.engine.lower.windows import Block as Pixels
+from burn.engine.lower.windows import cut, is_trivial, span
 
 Place = Value | int
 """A pixel of a row."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.reach import Window
+from burn.engine.lower.windows import Window
 from burn.program.fused import Epilogue
 from burn.program.program import Node, Operand
 

@@ -17,22 +17,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK
 from burn.backend.cpu.lower.products.choice import DIRECT, FIRST_SCRATCH, GRAIN, INSIDE, PACKED, SCRATCH, Choice
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.packing import Second, first_column, write_panel
 from burn.backend.cpu.lower.products.tile import write_tile
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import HALVES, DType, i64
+from burn.engine.lower.epilogue import EpilogueWriter
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK
+from burn.engine.lower.recipe import Recipe
 from burn.ops.op import TABLE
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 MOST_WRITTEN_OUT = 3
 """Cheap operations of an epilogue that are written out for every vector of a tile; more get a loop."""

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK_OF_ROW
 from burn.backend.cpu.lower.products.choice import GRAIN
 from burn.backend.cpu.lower.products.form import Form
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import DType, f32, f64
+from burn.engine.lower.epilogue import EpilogueWriter
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK_OF_ROW
+from burn.engine.lower.recipe import Recipe
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 MOST_ROWS = 4
 """Rows that each column is read for at once."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.access import Access
 from burn.dtype import DType, f32
+from burn.engine.schedule.access import Access
 from burn.ops.views import contiguous_strides
 
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.epilogue import epilogue_of, own_operands
-from burn.backend.cpu.lower.loop_parts import Loop, Prepared
 from burn.backend.cpu.lower.products.blocked import Blocked, Packed
 from burn.backend.cpu.lower.products.choice import PACKED, SCRATCH, Choice, choose
 from burn.backend.cpu.lower.products.dots import Dots, is_dots
@@ -16,11 +14,13 @@ from burn.backend.cpu.lower.products.packing import pack, packed_bytes, turned
 from burn.backend.cpu.lower.products.tile import Tile, lanes_of
 from burn.backend.cpu.lower.products.total import Total
 from burn.dtype import DType, bf16, f16, f32, f64
+from burn.engine.lower.epilogue import epilogue_of, own_operands
+from burn.engine.lower.loop_parts import Loop, Prepared
 from burn.engine.target import target
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 DTYPES = (f32, f16, bf16, f64)
 """What products are made of; all but f64 are summed in f32."""

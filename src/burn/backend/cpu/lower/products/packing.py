@@ -1,6 +1,6 @@
 """The second operand of a product in panels: as wide as a tile, the rows of each one after the other.
 
-A weight is packed once and stays so while it is the same array; see `burn.backend.cpu.lower.prologue`.
+A weight is packed once and stays so while it is the same array; see `burn.engine.schedule.prologue`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from burn.backend.cpu.lower.copies import Packing
-from burn.backend.cpu.lower.loop_parts import GRAIN, Argument
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Operand, Value
 from burn.dtype import DType
+from burn.engine.lower.copies import Packing
+from burn.engine.lower.loop_parts import GRAIN, Argument
+from burn.engine.lower.recipe import Recipe
 
 BLOCK = 64
 """Rows that one iteration packs."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.parts import summed
 from burn.backend.cpu.target import features
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import DType, f32
+from burn.engine.lower.partial_sums import summed
 
 
 @dataclass(frozen=True, order=True)
@@ -59,7 +59,7 @@ def write_tile(
     """Write the loop over `depth` inside a lane axis of `tile.lanes`; gives the totals, a list for each row.
 
     `number(k, row)` is the same in all lanes; `vector(k, which)` differs from lane to lane. Each total is summed in the
-    order of k, in blocks where it is `deep` (`burn.backend.cpu.lower.parts`), so it does not depend on the tile.
+    order of k, in blocks where it is `deep` (`burn.engine.lower.partial_sums`), so it does not depend on the tile.
     """
     fused = features().fused
 

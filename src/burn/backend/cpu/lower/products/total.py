@@ -1,6 +1,6 @@
 """The sum of the parts of a product whose depth was cut, and what follows the product.
 
-The parts are summed in order (`burn.backend.cpu.lower.parts`).
+The parts are summed in order (`burn.engine.lower.partial_sums`).
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.parts import sum_of_parts
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import DType
+from burn.engine.lower.epilogue import EpilogueWriter
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.partial_sums import sum_of_parts
+from burn.engine.lower.recipe import Recipe
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 BLOCK = 128
 """Elements of one iteration."""

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.access import Access
 from burn.backend.cpu.lower.winograd.kernel import Winograd
 from burn.backend.cpu.lower.winograd.maps import F2, F4, Scheme
 from burn.backend.cpu.settings import FAST
 from burn.backend.cpu.tuning import pick
 from burn.dtype import f32
+from burn.engine.schedule.access import Access
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.backend.cpu.lower.calls import CpuCalls
     from burn.backend.cpu.lower.direct import Window
 
 LANES = 16
@@ -68,7 +68,7 @@ def picked(accuracy: str, read: int, made: int, batch: int, windows: Sequence[Wi
     return offered[pick("winograd", numbers, tuple(offered), f"{default.tile}x{default.tile}")]
 
 
-def planned(calls: Calls, node: Node, x: Access, out: Access, windows: Sequence[Window]) -> Winograd | None:
+def planned(calls: CpuCalls, node: Node, x: Access, out: Access, windows: Sequence[Window]) -> Winograd | None:
     """The writer of a convolution, or None where the plain way is taken: the mapped weight needs room too."""
     read, made, batch = x.shape[-1], out.shape[-1], x.shape[0]
     if not fits(read, made, batch, windows):

@@ -13,22 +13,22 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.epilogue import EpilogueWriter
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK, summed
 from burn.backend.cpu.lower.winograd.blocking import PADDING, blocking
 from burn.backend.cpu.lower.winograd.maps import Scheme, square
 from burn.backend.cpu.lower.winograd.weight import mapped_weight
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32
+from burn.engine.lower.epilogue import EpilogueWriter
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK, summed
+from burn.engine.lower.recipe import Recipe
+from burn.engine.schedule.access import Access
 from burn.engine.target import target
 from burn.program.program import Node
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.backend.cpu.lower.calls import CpuCalls
     from burn.backend.cpu.lower.direct import Window
 
 
@@ -36,7 +36,7 @@ class Winograd:
     """Writes the steps of one convolution."""
 
     def __init__(
-        self, calls: Calls, node: Node, x: Access, out: Access, windows: Sequence[Window], scheme: Scheme
+        self, calls: CpuCalls, node: Node, x: Access, out: Access, windows: Sequence[Window], scheme: Scheme
     ) -> None:
         self.calls, self.node, self.x, self.out, self.scheme = calls, node, x, out, scheme
         self.rows, self.columns = windows

@@ -9,19 +9,19 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.copies import Packing
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
 from burn.backend.cpu.lower.winograd.blocking import Blocking
 from burn.backend.cpu.lower.winograd.maps import Scheme, square
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import f32, f64
+from burn.engine.lower.copies import Packing
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.recipe import Recipe
+from burn.engine.schedule.access import Access
 from burn.ops.views import contiguous_strides
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 GRAIN = 64
 """Rows of channels below which mapping is not worth a second thread."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from burn.backend.cpu.lower.columns import COLUMNS
-from burn.backend.cpu.lower.loop_parts import GRAIN
-from burn.backend.cpu.lower.selecting import checkable, inside, note
-from burn.backend.cpu.lower.units import Schedule
-from burn.backend.cpu.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, merged, plus, times
 from burn.cube.ir import Value
 from burn.dtype import HALVES, bool_, i64
+from burn.engine.lower.columns import COLUMNS
+from burn.engine.lower.gathers import checkable, inside, note
+from burn.engine.lower.loop_parts import GRAIN
+from burn.engine.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, merged, plus, times
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 
 COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}

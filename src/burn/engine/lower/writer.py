@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from burn.backend.cpu.lower.access import Access, whole
-from burn.backend.cpu.lower.loop_parts import BLOCK, GRAIN, Argument, Loop
-from burn.backend.cpu.lower.scalar_code import computed
-from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import DType, f64, i64, u8, u16, u32, u64
+from burn.engine.lower.elements import computed
+from burn.engine.lower.loop_parts import BLOCK, GRAIN, Argument, Loop
+from burn.engine.schedule.access import Access, whole
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Constant, Program, Scalar
 
 Strides = dict[str, int]

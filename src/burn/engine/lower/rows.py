@@ -6,10 +6,10 @@ import collections
 import math
 from typing import Any
 
-from burn.backend.cpu.lower.loop_parts import GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
-from burn.backend.cpu.lower.parts import BLOCK_OF_ROW, is_deep, reduced
-from burn.backend.cpu.lower.scalar_code import computed
 from burn.cube.ir import Value
+from burn.engine.lower.elements import computed
+from burn.engine.lower.loop_parts import GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
+from burn.engine.lower.partial_sums import BLOCK_OF_ROW, is_deep, reduced
 from burn.program.program import Node
 
 

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.scalar_code import term, written_out
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import f32
+from burn.engine.lower.elements import term, written_out
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.program.fused import CHANNEL, IMAGE, MADE, NUMBER, Epilogue, Reference, Term
 from burn.program.program import Constant, Node, Operand, Program, Scalar
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 
 def epilogue_of(node: Node) -> tuple[Epilogue | None, tuple[Operand, ...]]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from burn.backend.cpu.lower.loop_parts import GRAIN
-from burn.backend.cpu.lower.units import Schedule
-from burn.backend.cpu.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
 from burn.cube.ir import Value
 from burn.dtype import bool_, i32
+from burn.engine.lower.loop_parts import GRAIN
+from burn.engine.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 
 SHORT = (1 << 31) - 1

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.copies import copied
-from burn.backend.cpu.lower.loop_parts import GRAIN, Loop
-from burn.backend.cpu.lower.units import Schedule
-from burn.backend.cpu.lower.writer import CARRIERS, Dim, KernelWriter, Routine, at, merged, plus, times
 from burn.dtype import DType, bool_
+from burn.engine.lower.copies import copied
+from burn.engine.lower.loop_parts import GRAIN, Loop
+from burn.engine.lower.writer import CARRIERS, Dim, KernelWriter, Routine, at, merged, plus, times
+from burn.engine.schedule.access import Access
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 
 MOST_PARTS = 32

@@ -1,13 +1,13 @@
 """Images in two orders: logical (batch, channels, *spatial), and channels-last as plans keep them.
 
 A node in the layout `CHANNELS_LAST` reads and makes images whose *shape* is (batch, *spatial, channels), in
-row-major memory: `burn.backend.cpu.lower.layouts` writes such nodes, and only the lowerings of convolutions and pooling
-know them.
+row-major memory: the pass that assigns layouts writes such nodes, and only the lowerings of convolutions and
+pooling know them.
 """
 
 from __future__ import annotations
 
-from burn.backend.cpu.lower.access import Access, whole
+from burn.engine.schedule.access import Access, whole
 from burn.program.fused import CHANNELS_LAST, to_first
 from burn.program.program import Node, Program
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from burn import ops
+from burn import engine, ops
 from burn.cube import Kernel
 from burn.cube.ir import Region
 from burn.engine.target import lowering_for, target
@@ -62,5 +62,5 @@ def state_of(folder: Path) -> str:
 
 @functools.cache
 def lowering() -> str:
-    """The state of the modules that write kernels, and of the rows whose elements they write."""
-    return state_of(Path(__file__).parent / "lower") + state_of(Path(ops.__file__).parent)
+    """The state of the engine, which writes kernels, and of the rows whose elements it writes."""
+    return state_of(Path(engine.__file__).parent) + state_of(Path(ops.__file__).parent)

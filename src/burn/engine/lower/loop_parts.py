@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from burn.backend.cpu.lower.access import Access, whole
-from burn.backend.cpu.lower.masks import Mask, is_mask
-from burn.backend.cpu.lower.scalar_code import computed
-from burn.backend.cpu.lower.units import Schedule, Unit
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import DType, bool_, f64, u64
+from burn.engine.lower.elements import computed
+from burn.engine.lower.masks import Mask
+from burn.engine.lower.recipe import Recipe
+from burn.engine.schedule.access import Access, whole
+from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.program.program import Constant, Node, Program, Scalar
 
 BLOCK = 2048

@@ -8,25 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from burn.backend.cpu.lower.images import is_last
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.cube.random import philox, random_word, unit_f32
-from burn.dtype import DType, bool_, f32, i32, i64, u64
-from burn.program.program import Node, Program
+from burn.dtype import DType, f32, i64, u64
 
 ELEMENTS = 4
 """Elements in a block of the generator."""
 
 LONGEST = 1 << 15
 """Elements of an iteration up to which room is made for them; beyond it each element draws its block alone."""
-
-
-def is_mask(program: Program, node: Node) -> bool:
-    """Whether a node is a draw, in row-major order, that a loop can hold."""
-    if node.op.name != "random_bernoulli" or is_last(node):
-        return False
-    return program.values[node.results[0]].dtype in (f32, i32, i64, bool_)
 
 
 class Mask:

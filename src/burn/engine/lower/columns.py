@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from burn.backend.cpu.lower.access import whole
-from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK, BLOCK_OF_ROW, is_deep, reduced
-from burn.backend.cpu.lower.scalar_code import computed
-from burn.backend.cpu.lower.units import Schedule
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
+from burn.engine.lower.elements import computed
+from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK, BLOCK_OF_ROW, is_deep, reduced
+from burn.engine.schedule.access import whole
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 
 COLUMNS = 256

@@ -6,10 +6,10 @@ and the nearest one inside is read in its place.
 
 from __future__ import annotations
 
-from burn.backend.cpu.lower.units import Schedule
-from burn.backend.cpu.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, at, merged, plus, times
 from burn.cube.ir import Buffer, Value
 from burn.dtype import i64, u64
+from burn.engine.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, at, merged, plus, times
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.loop_parts import GRAIN, JUMP, OUTER, Argument, Loop
-from burn.backend.cpu.recipe import Recipe
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import DType
+from burn.engine.lower.loop_parts import GRAIN, JUMP, OUTER, Argument, Loop
+from burn.engine.lower.recipe import Recipe
+from burn.engine.schedule.access import Access
 from burn.ops.views import contiguous_strides
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 
-from burn.backend.cpu.lower.loop_parts import (
+from burn.engine.lower.loop_parts import (
     BLOCK,
     GRAIN,
     Dim,
     Loop,
 )
-from burn.backend.cpu.lower.loop_rows import RowPasses
-from burn.backend.cpu.lower.units import Schedule, Unit
+from burn.engine.lower.rows import RowPasses
+from burn.engine.schedule.units import Schedule, Unit
 from burn.program.program import Program
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from burn.backend.cpu.lower.access import Access, viewed, whole
-from burn.backend.cpu.lower.masks import is_mask
+from burn.dtype import bool_, f32, i32, i64
+from burn.engine.schedule.access import Access, viewed, whole
+from burn.engine.schedule.images import is_last
 from burn.ops.op import Op
 from burn.program.periods import period_of
 from burn.program.program import Constant, Node, Program
@@ -59,6 +60,13 @@ class Schedule:
 def is_map(op: Op) -> bool:
     """Whether an operation works element by element."""
     return op.group == "elementwise"
+
+
+def is_mask(program: Program, node: Node) -> bool:
+    """Whether a node is a draw, in row-major order, that a loop can hold."""
+    if node.op.name != "random_bernoulli" or is_last(node):
+        return False
+    return program.values[node.results[0]].dtype in (f32, i32, i64, bool_)
 
 
 def trailing_split(shape: Shape, dims: tuple[int, ...]) -> int | None:

@@ -44,7 +44,7 @@ def term(b: KernelBuilder, name: str, *operands: Value) -> Value:
 def written_out(program: Program, node: Node, constants: dict[int, Any]) -> str:
     """The code of an element as text, where nothing else tells it from that of another version.
 
-    The package's own rows are told apart by the state of their files (see `burn.backend.cpu.recipe`). `constants` are
+    The package's own rows are told apart by the state of their files (see `burn.engine.lower.recipe`). `constants` are
     operands that are known numbers, by their position.
     """
     if node.op.function.__module__.startswith("burn."):

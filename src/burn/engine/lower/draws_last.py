@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from burn.backend.cpu.lower.writer import KernelWriter, Routine
 from burn.cube.ir import Value
 from burn.cube.random import philox, unit_f32
 from burn.dtype import f32, u64
+from burn.engine.lower.writer import KernelWriter, Routine
 from burn.program.program import Node
 from burn.program.program import Value as Described
 

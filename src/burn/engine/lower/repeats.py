@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.units import Schedule, Unit
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.schedule.units import Schedule, Unit
 from burn.program.program import Program, Scalar
 
 

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from burn.backend.cpu.lower.loop_parts import Argument, Loop
-from burn.backend.cpu.lower.loops import LoopWriter
-from burn.backend.cpu.lower.masks import is_mask
-from burn.backend.cpu.lower.scalar_code import computed
-from burn.backend.cpu.lower.units import Schedule, Unit
 from burn.cube.ir import Buffer, Value
 from burn.dtype import DType
+from burn.engine.lower.elements import computed
+from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loops import LoopWriter
+from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.program.program import Node, Program
 
 CHUNK = 16384

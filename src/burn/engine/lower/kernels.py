@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from burn.backend.cpu.lower.choosing import lower_argmax, lower_argmin
-from burn.backend.cpu.lower.counting import lower_arange
-from burn.backend.cpu.lower.draws import lower_bernoulli, lower_normal, lower_uniform
-from burn.backend.cpu.lower.loop_parts import Loop
-from burn.backend.cpu.lower.moving import lower_cat, lower_slice_assign, lower_unfold
-from burn.backend.cpu.lower.running import lower_cummax, lower_cummin, lower_cumprod, lower_cumsum
-from burn.backend.cpu.lower.scattering import lower_scatter, lower_select_assign
-from burn.backend.cpu.lower.selecting import lower_gather, lower_select
-from burn.backend.cpu.lower.units import Schedule
+from burn.engine.lower.argmax import lower_argmax, lower_argmin
+from burn.engine.lower.draws import lower_bernoulli, lower_normal, lower_uniform
+from burn.engine.lower.gathers import lower_gather, lower_select
+from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.moves import lower_cat, lower_slice_assign, lower_unfold
+from burn.engine.lower.ranges import lower_arange
+from burn.engine.lower.scans import lower_cummax, lower_cummin, lower_cumprod, lower_cumsum
+from burn.engine.lower.scatters import lower_scatter, lower_select_assign
+from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 
 Lowering = Callable[[Program, Schedule, Node], Loop | None]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from burn.backend.cpu.lower.units import Schedule
-from burn.backend.cpu.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
 from burn.cube.ir import Value
 from burn.dtype import HALVES, bool_
+from burn.engine.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
+from burn.engine.schedule.units import Schedule
 from burn.ops.cumulative import running_dtype
 from burn.program.program import Node, Program
 

@@ -13,19 +13,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.access import Access
-from burn.backend.cpu.lower.epilogue import EpilogueWriter, own_operands
-from burn.backend.cpu.lower.images import logical, result
-from burn.backend.cpu.lower.loop_parts import GRAIN, Argument, Loop
-from burn.backend.cpu.lower.parts import BLOCK, apart
-from burn.backend.cpu.lower.scalar_code import computed
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import DType, i64
+from burn.engine.lower.elements import computed
+from burn.engine.lower.epilogue import EpilogueWriter, own_operands
+from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.partial_sums import BLOCK, apart
+from burn.engine.schedule.access import Access
+from burn.engine.schedule.images import logical, result
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.lower.calls import Calls
+    from burn.engine.lower.calls import Calls
 
 FORWARD = frozenset(("max_pool", "adaptive_max_pool", "avg_pool", "adaptive_avg_pool"))
 BACKWARD = frozenset(("max_pool_backward", "avg_pool_backward", "adaptive_avg_pool_backward"))
@@ -169,7 +169,7 @@ def geometry(node: Node, x_spatial: Sequence[int], out_spatial: Sequence[int]) -
 
 
 def _images(program: Program, number: int, node: Node) -> tuple[int, ...]:
-    from burn.backend.cpu.lower.access import whole
+    from burn.engine.schedule.access import whole
 
     return logical(node, whole(number, tuple(program.values[number].shape))).shape
 
@@ -304,7 +304,7 @@ class _PoolWriter:
     ) -> tuple[Value, ...]:
         """Serial loops over the ranges: `body(places, valid, *carried)` gives the next carried values.
 
-        `by_rows`, they are sums, and those of a row are summed on their own (`burn.backend.cpu.lower.parts`). Bounds
+        `by_rows`, they are sums, and those of a row are summed on their own (`burn.engine.lower.partial_sums`). Bounds
         that differ from lane to lane become a mask: lanes walk through as many places as any may have.
         """
         b, rank = self.b, len(ranges)

@@ -1,0 +1,1 @@
+"""From scheduled nodes to kernels of the kernel language, whatever compiles them."""
