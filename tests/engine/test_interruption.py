@@ -130,6 +130,7 @@ def _interrupt(function: Any, moment: int) -> bool:
         return look
 
     earlier = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 asks once, when tracing begins, whether a frame wants this
     sys.settrace(look)
     try:
         function()

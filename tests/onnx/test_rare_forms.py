@@ -264,6 +264,20 @@ def test_numbers_and_lists_take_the_dtype_of_their_input() -> None:
         whole.run({"x": [1.5, 2.0]})
 
 
+@pytest.mark.parametrize("device", DEVICES, ids=repr)
+def test_an_input_of_other_sizes_than_the_file_gives_is_refused_by_run(device: burn.Device) -> None:
+    loaded = load(NEGATED, device)
+    for given, has in ((np.ones(3, np.float32), r"\[3\]"), (np.ones((2, 1), np.float32), r"\[2, 1\]"), (1.0, r"\[\]")):
+        with pytest.raises(OnnxError, match=f"run: input 'x' has shape {has}, and the model takes \\[2\\]"):
+            loaded.run({"x": given})
+    assert loaded(burn.tensor(np.ones(3, np.float32), device=device)).shape == (3,)
+    opened = model([helper.make_node("Neg", ["x"], ["y"])], {"x": floats(2, 3)}, {"y": FLOAT})
+    opened.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    assert load(opened, device).run({"x": floats(7, 3)})["y"].shape == (7, 3)
+    with pytest.raises(OnnxError, match=r"has shape \[7, 4\], and the model takes \[any, 3\]"):
+        load(opened, device).run({"x": floats(7, 4)})
+
+
 def test_a_weight_without_dims_reaches_every_device() -> None:
     node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
     x = floats(3)

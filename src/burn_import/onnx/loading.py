@@ -48,6 +48,7 @@ class Runnable:
     metadata: ClassVar[Mapping[str, Any]] = {}  # inputs and outputs: their names, dtypes and shapes
     _arguments: ClassVar[dict[str, str]] = {}
     _dtypes: ClassVar[tuple[Any, ...]] = ()  # of the inputs, as NumPy has them; None where anything goes
+    _sizes: ClassVar[tuple[Any, ...]] = ()  # of the inputs: the size of each dim, None where it is open
     _captured: ClassVar[Any] = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -58,7 +59,8 @@ class Runnable:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name for arrays by name; lists for sequences, None for absent optionals.
 
-        An array must have the dtype of its input, numbers and lists of numbers take it.
+        An array must have the dtype of its input, numbers and lists of numbers take it. Sizes that the file gives as
+        numbers hold here; a call of the model with tensors takes what its operations take.
         """
         missing = [name for name in self.input_names if name not in inputs]
         unknown = [name for name in inputs if name not in self.input_names]
@@ -71,6 +73,8 @@ class Runnable:
             if dtype is not None and (value.__class__ is not np.ndarray or value.dtype != dtype):
                 given = [*given[:index], *_in_dtypes(self.input_names[index:], self._dtypes[index:], given[index:])]
                 break
+        if not all(map(_fits, given, self._sizes)):
+            raise OnnxError("run", _size_faults(self.input_names, self._sizes, given))
         device = self._device()
         if self._captured is not None and isinstance(device, Fusion) and all(map(_is_plain, given)):
             results = self._captured_on_arrays(given)
@@ -146,6 +150,7 @@ def compiled(written: Written, described: Mapping[str, Any] | None = None) -> ty
         "metadata": dict(described or {}),
         "_arguments": dict(written.inputs),
         "_dtypes": tuple(map(_dtype_of, (described or {}).get("inputs", ()))),
+        "_sizes": tuple(map(_sizes_of, (described or {}).get("inputs", ()))),
         "__module__": "burn_onnx_model",
         "__doc__": base.__doc__,
     }
@@ -236,6 +241,35 @@ def _dtype_of(port: Mapping[str, Any]) -> Any:
     name = port.get("dtype")
     found = next((each for each in ElementType if str(each) == name), None)
     return None if found is None else np.dtype(found.numpy)
+
+
+def _sizes_of(port: Mapping[str, Any]) -> tuple[int | None, ...] | None:
+    """The sizes that the file gives an input as numbers, None for those it leaves open; None where all is open."""
+    shape = port.get("shape")
+    return None if shape is None else tuple(size if isinstance(size, int) else None for size in shape)
+
+
+def _fits(value: Any, sizes: tuple[int | None, ...] | None) -> bool:
+    """Whether an input has the sizes that the file gives it."""
+    if sizes is None or value is None:
+        return True
+    shape = tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
+    return shape == sizes or (
+        len(shape) == len(sizes) and all(size is None or has == size for has, size in zip(shape, sizes))
+    )
+
+
+def _size_faults(names: Sequence[str], sizes: Sequence[Any], given: Sequence[Any]) -> list[str]:
+    faults = []
+    for name, wanted, value in zip(names, sizes, given):
+        if not _fits(value, wanted):
+            shape = tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
+            text = ", ".join("any" if size is None else str(size) for size in wanted)
+            reason = f"input {name!r} has shape {list(shape)}, and the model takes [{text}]"
+            if len(shape) == len(wanted):
+                reason += "; to try other sizes than those of the file, call the model with tensors: model(x)"
+            faults.append(reason)
+    return faults
 
 
 def _is_plain(value: Any) -> bool:
