@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import burn
-from burn.tensor import quantized
+from burn_import.functions import quantized
 from tests.tensor.one_node import run
 
 KINDS: list[tuple[Any, Any]] = [(np.uint8, np.int8), (np.uint8, np.uint8), (np.int8, np.int8)]

@@ -16,20 +16,8 @@ import onnx
 from burn.dtype import DType
 from burn.dtype import dtype as as_dtype
 from burn.ops import elementwise, logic
-from burn.tensor import (
-    Tensor,
-    activation,
-    classical,
-    host,
-    loss,
-    module,
-    normalization,
-    optimisation,
-    quantized,
-    recurrent,
-    transformer,
-    trees,
-)
+from burn.tensor import Tensor, activation, loss, module, recurrent
+from burn_import.functions import classical, host, normalization, optimisation, quantized, transformer, trees
 
 NODES: dict[str, Callable[..., Any]] = {}
 _TYPES = {

@@ -60,7 +60,7 @@ def is_ours(cls: type) -> bool:
 def is_users(module: str | None) -> bool:
     """Whether a module, by its name, is neither ours nor NumPy nor of the standard library."""
     top = (module or "").partition(".")[0]
-    return top not in ("burn", "numpy") and top not in _STANDARD_NAMES
+    return top not in ("burn", "burn_import", "numpy") and top not in _STANDARD_NAMES
 
 
 _PURE = frozenset(

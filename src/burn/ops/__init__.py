@@ -20,13 +20,11 @@ from burn.ops import (
     elementwise,
     grid,
     indexing,
-    integer,
     interpolation,
     joining,
     layers,
     likelihood,
     linalg,
-    linear_quantization,
     logic,
     losses,
     movement,
@@ -47,16 +45,14 @@ from burn.ops import (
     sort,
     spatial,
     statistics,
-    text,
-    trees,
 )
 from burn.ops.op import TABLE, Op
 
 __all__ = [
     "TABLE", "Op", "activation", "aggregation", "attention", "bits", "blocks", "choices", "constants", "convolution",
     "convolution_layers", "creation", "ctc", "cumulative", "decompositions", "deformable", "dft", "einsum",
-    "elementwise", "grid", "indexing", "integer", "interpolation", "joining", "layers", "likelihood", "linalg",
-    "linear_quantization", "logic", "losses", "movement", "normalization", "norms", "padded_pooling", "padding",
+    "elementwise", "grid", "indexing", "interpolation", "joining", "layers", "likelihood", "linalg",
+    "logic", "losses", "movement", "normalization", "norms", "padded_pooling", "padding",
     "pooling", "quantization", "random", "reduce", "regions", "resize", "sampling", "selection", "signal", "softmax",
-    "sort", "spatial", "statistics", "text", "trees",
+    "sort", "spatial", "statistics",
 ]  # fmt: skip

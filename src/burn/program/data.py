@@ -32,7 +32,8 @@ from burn.dtype import ARITHMETIC, STORAGE, DType
 from burn.errors import BurnError
 from burn.message_pack import MessagePackError, Reader, packed
 from burn.ops.creation import LARGEST
-from burn.ops.op import TABLE, Op
+from burn.ops.exchange import find_row
+from burn.ops.op import Op
 from burn.program.lawful import row_faults
 from burn.program.node import Constant, Node, Operand, Scalar, Value
 from burn.shape import Shape
@@ -298,7 +299,7 @@ class _Decoder:
     def node(self, entry: Any, place: str, values: list[Value | None], scalars: list[Any], depth: int) -> Node | None:
         before = len(self.faults)
         found = self.fields(entry, ("op", "version", "operands", "attributes", "results"), place)
-        op = TABLE.get(found["op"]) if isinstance(found["op"], str) else None
+        op = find_row(found["op"]) if isinstance(found["op"], str) else None
         if op is None and found["op"] is not _ABSENT:
             self.fault(place, f"there is no row {_shown(found['op'])}; an extension may have to be imported first")
         elif op is not None and (type(found["version"]) is not int or found["version"] != op.version):

@@ -11,6 +11,7 @@ from burn.device import Device
 from burn.device import Device as Backend
 from burn.dtype import Bool, DType, Float, Int
 from burn.ops import dispatch as _dispatch
+from burn.ops import exchange as _exchange
 from burn.ops.indexing import IndexingUpdateOp
 from burn.shape import Shape
 from burn.tensor.closeness import check_closeness
@@ -36,6 +37,13 @@ class _CallablePackage(_types.ModuleType):
 
 
 _sys.modules[__name__].__class__ = _CallablePackage
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _exchange.MOVED:
+        return _exchange.moved_module(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Backend", "Bool", "DType", "Device", "Distribution", "ElementConversion", "Float", "IndexingUpdateOp", "Int",

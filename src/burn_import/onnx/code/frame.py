@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from burn_import.functions import MODULES
 from burn_import.onnx.code.expression import Expression, Form
 from burn_import.onnx.code.fields import Fields
 from burn_import.onnx.code.layout import WIDTH, lay_out_statement
@@ -102,12 +103,17 @@ class Frame:
         self.sizes = {symbol: at for symbol, at in self.sizes.items() if symbol in sizes or at[0].text in names}
 
     def function(self, module: str, name: str) -> Expression:
-        return self.imported("burn.tensor", module).attribute(name)
+        return self.imported(package_of(module), module).attribute(name)
 
     def imported(self, module: str, name: str) -> Expression:
         assert name in RESERVED, f"{name} must be in names.RESERVED"
         self.imports.setdefault(module, set()).add(name)
         return Expression.name(name)
+
+
+def package_of(module: str) -> str:
+    """The package of a module that generated source may call: the framework's where it has the module."""
+    return "burn_import.functions" if module in MODULES else "burn.tensor"
 
 
 def is_text(value: Value) -> bool:

@@ -10,17 +10,18 @@ import inspect
 from functools import cache
 
 from burn_import.onnx.code.expression import Argument, Expression
+from burn_import.onnx.code.frame import package_of
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation
 
 
 @cache
 def _signature(module: str, name: str) -> inspect.Signature:
-    return inspect.signature(getattr(importlib.import_module(f"burn.tensor.{module}"), name))
+    return inspect.signature(getattr(importlib.import_module(f"{package_of(module)}.{module}"), name))
 
 
 def written(op: Operation, module: str, name: str, *arguments: Argument, **keywords: Argument) -> Expression:
-    """A call of `burn.tensor.<module>.<name>` without arguments that are the defaults.
+    """A call of `<module>.<name>`, as `op.function` has it, without arguments that are the defaults.
 
     Arguments behind one that is left out are written with their names.
     """

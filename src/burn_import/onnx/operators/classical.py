@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from burn.tensor.classical import TRANSFORMS
-from burn.tensor.trees import Forest, forest_of_branches, forest_of_nodes
+from burn_import.functions.classical import TRANSFORMS
+from burn_import.functions.trees import Forest, forest_of_branches, forest_of_nodes
 from burn_import.onnx.code.expression import Expression, binary
 from burn_import.onnx.code.fields import Array
 from burn_import.onnx.ir.constant import Constant

@@ -202,7 +202,8 @@ class Operation:
         return self.writer.device
 
     def function(self, module: str, name: str) -> Expression:
-        """A function of `burn.tensor`: `op.function("activation", "hard_swish")`; the import is written too."""
+        """A function of `burn.tensor` or `burn_import.functions`: `op.function("activation", "hard_swish")`; the import
+        is written too."""
         return self.writer.function(module, name)
 
     def imported(self, module: str, name: str) -> Expression:

@@ -11,6 +11,7 @@ import ast
 from burn_import.onnx.errors import OnnxError
 
 _MODULES = frozenset(["__future__", "pathlib", "burn", "numpy", "io", "base64"])
+_FUNCTIONS = "burn_import.functions"
 _FORBIDDEN = frozenset(
     "eval exec compile open input breakpoint globals locals vars getattr setattr delattr memoryview os sys subprocess "
     "environ system popen builtins importlib ctypes pickle load_module fromfile tofile memmap".split()
@@ -49,7 +50,9 @@ def _fault(node: ast.AST) -> str:
         return "" if [ast.unparse(base) for base in node.bases] == ["Module"] else f"class {node.name}"
     else:
         return ""
-    return next((f"import of {name}" for name in names if name.partition(".")[0] not in _MODULES), "")
+    return next(
+        (f"import of {name}" for name in names if name != _FUNCTIONS and name.partition(".")[0] not in _MODULES), ""
+    )
 
 
 __all__ = ["guard"]

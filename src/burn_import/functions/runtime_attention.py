@@ -12,8 +12,8 @@ from burn.errors import ArgumentError, ShapeError
 from burn.ops import joining
 from burn.ops.dispatch import cast_to
 from burn.ops.movement import positions
-from burn.tensor.quantized import matmul_to_float
-from burn.tensor.transformer import attend, join_heads, outside, rotary_embedding, share_heads, split_heads
+from burn_import.functions.quantized import matmul_to_float
+from burn_import.functions.transformer import attend, join_heads, outside, rotary_embedding, share_heads, split_heads
 
 if TYPE_CHECKING:
     from burn.ops.declare import B

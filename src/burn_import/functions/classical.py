@@ -14,9 +14,9 @@ from burn.ops import creation, joining
 from burn.ops.activation import sigmoid
 from burn.ops.dispatch import cast_to
 from burn.ops.softmax import softmax
-from burn.ops.trees import couple_probabilities
 from burn.tensor.data import TensorData
 from burn.tensor.methods.creation import place
+from burn_import.rows.trees import couple_probabilities
 
 if TYPE_CHECKING:
     from burn.ops.declare import B

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.errors import ArgumentError, DataError
-from burn.ops.trees import tree_ensemble
 from burn.tensor.data import TensorData
 from burn.tensor.methods.creation import place
+from burn_import.rows.trees import tree_ensemble
 
 if TYPE_CHECKING:
     from burn.ops.declare import B

@@ -9,7 +9,7 @@ import pytest
 
 from burn.backend import Cpu
 from burn.errors import ArgumentError
-from burn.tensor import quantized
+from burn_import.functions import quantized
 from tests.tensor.one_node import assert_same, on_device, run
 
 MICROSOFT = "com.microsoft"

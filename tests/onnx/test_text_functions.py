@@ -7,7 +7,7 @@ import pytest
 
 import burn
 from burn.errors import ArgumentError
-from burn.tensor import text
+from burn_import.functions import text
 
 WORDS = np.array([["b", "a"], ["z", "b"]], dtype=object)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from burn.dtype import bool_
 from burn.ops.constants import constant
-from burn.ops.text import count_sequences, decode_image
 from burn.tensor.distribution import Distribution
+from burn_import.rows.hosted import count_sequences, decode_image
 
 if TYPE_CHECKING:
     from burn.ops.declare import B

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from burn.errors import ArgumentError, DataError
-from burn.tensor import classical, trees
+from burn_import.functions import classical, trees
 from tests.tensor.one_node import DEVICE, assert_same, on_device, run
 
 ML: dict[str, Any] = {"domain": "ai.onnx.ml", "version": 15}

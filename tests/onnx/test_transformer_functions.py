@@ -11,7 +11,7 @@ import torch
 import burn
 from burn.backend import Autodiff, NdArray
 from burn.errors import ArgumentError, ShapeError
-from burn.tensor import normalization, runtime_attention, transformer
+from burn_import.functions import normalization, runtime_attention, transformer
 from tests.tensor.one_node import DEVICE, assert_same, on_device, run
 
 MICROSOFT = "com.microsoft"

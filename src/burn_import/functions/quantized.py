@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from burn.dtype import f32, i32
 from burn.errors import ArgumentError, ShapeError
-from burn.ops import activation, creation, elementwise, integer
+from burn.ops import activation, creation, elementwise
 from burn.ops.dispatch import cast_to
-from burn.ops.integer import conv_integer
-from burn.ops.linear_quantization import dequantize_linear, dynamic_quantize, quantize_linear, requantize
 from burn.tensor.recurrent import run_lstm
+from burn_import.rows import integer
+from burn_import.rows.integer import conv_integer
+from burn_import.rows.linear_quantization import dequantize_linear, dynamic_quantize, quantize_linear, requantize
 
 if TYPE_CHECKING:
     from burn.ops.declare import B
