@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from burn import NdArray
 from burn.backend.fusion.handle import Storage
 from burn.dtype import f32, i64
-from burn.errors import ShapeError
+from burn.errors import ArgumentError, ShapeError
 from burn.ops.op import TABLE
 from burn.program import Constant, Node, Program, ProgramBuilder, to_text, verify
 from burn.program.interpreter import interpreted, run_guarded
@@ -131,3 +133,20 @@ def test_explanations_go_to_the_error_stream(monkeypatch, capsys):
     monkeypatch.setenv("BURN_EXPLAIN", "1")
     run_passes(sample(), [("remove dead", remove_dead)])
     assert "== recorded ==" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["", "0", "off", "OFF"])
+def test_a_switch_that_is_off_prints_nothing_and_asks_no_row(word, monkeypatch, capsys):
+    monkeypatch.setenv("BURN_EXPLAIN", word)
+    monkeypatch.setenv("BURN_VERIFY", word)
+    asked = []
+    monkeypatch.setattr("burn.program.passes.verify", lambda program, rows: asked.append(rows))
+    run_passes(sample(), [("changed", lambda program, notes: replace(program))])
+    assert capsys.readouterr().err == ""
+    assert asked == [False]
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_refused(monkeypatch):
+    monkeypatch.setenv("BURN_VERIFY", "perhaps")
+    with pytest.raises(ArgumentError, match="BURN_VERIFY is 'perhaps'; write BURN_VERIFY=1 or leave it out"):
+        run_passes(sample(), [])

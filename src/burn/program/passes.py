@@ -6,12 +6,12 @@ left something alone.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from burn.environment import is_on
 from burn.program.printer import to_text
 from burn.program.program import Constant, Node, Operand, Program, is_same_number
 from burn.program.verifier import verify
@@ -39,7 +39,7 @@ Pass = Callable[[Program, Explanation], Program]
 def run_passes(program: Program, passes: Sequence[tuple[str, Pass]], explanation: Explanation | None = None) -> Program:
     """Run named passes in order, checking the program after each; `BURN_VERIFY=1` has every row asked, too."""
     notes = explanation or Explanation()
-    loud, rows = bool(os.environ.get("BURN_EXPLAIN")), bool(os.environ.get("BURN_VERIFY"))
+    loud, rows = is_on("BURN_EXPLAIN"), is_on("BURN_VERIFY")
     notes.steps.append(("recorded", program))
     for name, step in passes:
         changed = step(program, notes)

@@ -15,6 +15,7 @@ from typing import Any
 
 from burn.backend.cpu.features import NATIVE, SETS, Features, named, runnable
 from burn.backend.cpu.kept import default_limit
+from burn.environment import is_on
 from burn.errors import ArgumentError, DeviceError
 
 FAST, EXACT = "fast", "exact"
@@ -81,10 +82,14 @@ def settings(
     most = _bytes("mapped_weights", mapped_weights, MOST_MAPPED, faults)
     if kept_memory is not None:
         _bytes("kept_memory", kept_memory, default_limit(), faults)
-    checked = _switch(os.environ.get(SANITIZE, "")) if sanitize is None else sanitize
-    if not isinstance(checked, bool):
-        where, write = (SANITIZE, f"{SANITIZE}=1") if sanitize is None else ("sanitize", "sanitize=True")
-        faults.append(f"{where} is {checked!r}; write {write} or leave it out")
+    checked = sanitize
+    if sanitize is None:
+        try:
+            checked = is_on(SANITIZE)
+        except ArgumentError as error:
+            faults.append(str(error))
+    elif not isinstance(sanitize, bool):
+        faults.append(f"sanitize is {sanitize!r}; write sanitize=True or leave it out")
     if faults:
         raise ArgumentError(f"Cpu: {'; '.join(faults)}")
     return Settings(chosen, most, checked, sets, kept_memory)
@@ -96,10 +101,6 @@ def _bytes(name: str, given: Any, usual: int, faults: list[str]) -> int:
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         faults.append(f"{name} is {size!r}; write bytes, at least 0, such as {name}={usual}")
     return size
-
-
-def _switch(given: str) -> Any:
-    return {"": False, "0": False, "1": True}.get(given, given)
 
 
 def _chosen(name: str, given: Any, variable: str, words: tuple[str, ...], usual: str, faults: list[str]) -> str:
