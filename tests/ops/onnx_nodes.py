@@ -15,7 +15,7 @@ import onnx
 
 from burn.dtype import DType
 from burn.dtype import dtype as as_dtype
-from burn.ops import elementwise, logic
+from burn.ops import arithmetic, logic
 from burn.tensor import Tensor, activation, loss, module, recurrent
 from burn_import.functions import classical, host, normalization, optimisation, quantized, transformer, trees
 
@@ -163,8 +163,8 @@ NODES["IsNaN"] = lambda x: x.is_nan()
 @node("Pow")
 def _pow(x: Any, y: Any) -> Any:
     if y.dtype.is_float and not x.dtype.is_float:
-        return elementwise.pow(x.cast(y.dtype), y).cast(x.dtype)
-    return elementwise.pow(x, y.cast(x.dtype))
+        return arithmetic.pow(x.cast(y.dtype), y).cast(x.dtype)
+    return arithmetic.pow(x, y.cast(x.dtype))
 
 
 @node("IsInf")

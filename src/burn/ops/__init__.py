@@ -3,6 +3,7 @@
 from burn.ops import (
     activation,
     aggregation,
+    arithmetic,
     attention,
     bits,
     blocks,
@@ -27,6 +28,7 @@ from burn.ops import (
     linalg,
     logic,
     losses,
+    masks,
     movement,
     normalization,
     norms,
@@ -49,10 +51,10 @@ from burn.ops import (
 from burn.ops.op import TABLE, Op
 
 __all__ = [
-    "TABLE", "Op", "activation", "aggregation", "attention", "bits", "blocks", "choices", "constants", "convolution",
-    "convolution_layers", "creation", "ctc", "cumulative", "decompositions", "deformable", "dft", "einsum",
-    "elementwise", "grid", "indexing", "interpolation", "joining", "layers", "likelihood", "linalg",
-    "logic", "losses", "movement", "normalization", "norms", "padded_pooling", "padding",
-    "pooling", "quantization", "random", "reduce", "regions", "resize", "sampling", "selection", "signal", "softmax",
-    "sort", "spatial", "statistics",
+    "TABLE", "Op", "activation", "aggregation", "arithmetic", "attention", "bits", "blocks", "choices", "constants",
+    "convolution", "convolution_layers", "creation", "ctc", "cumulative", "decompositions", "deformable", "dft",
+    "einsum", "elementwise", "grid", "indexing", "interpolation", "joining", "layers", "likelihood", "linalg", "logic",
+    "losses", "masks", "movement", "normalization", "norms", "padded_pooling", "padding", "pooling", "quantization",
+    "random", "reduce", "regions", "resize", "sampling", "selection", "signal", "softmax", "sort", "spatial",
+    "statistics",
 ]  # fmt: skip

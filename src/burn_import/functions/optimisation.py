@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from burn.ops import elementwise
+from burn.ops import arithmetic
 from burn.ops.dispatch import cast_to
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def adam(
 
 
 def _power(base: float, exponent: Any) -> Any:
-    return elementwise.pow(base, exponent)
+    return arithmetic.pow(base, exponent)
 
 
 def gradients(function: Callable[..., Tensor[Any]], *inputs: Tensor[B]) -> list[Tensor[B]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.dtype import f32, i32
 from burn.errors import ArgumentError, ShapeError
-from burn.ops import activation, creation, elementwise
+from burn.ops import activation, arithmetic, creation
 from burn.ops.dispatch import cast_to
 from burn.tensor.recurrent import run_lstm
 from burn_import.rows import integer
@@ -336,7 +336,7 @@ def fake_quantize(
     if rounding.upper() not in _ROUNDINGS:
         raise ArgumentError(f"fake_quantize: rounding must be one of {', '.join(_ROUNDINGS)}, got {rounding!r}")
     width: Any = bits - 1.0 if signed else bits
-    span: Any = elementwise.pow(2.0, width)
+    span: Any = arithmetic.pow(2.0, width)
     low = (span.neg() if signed else span * 0.0) + (1.0 if narrow and signed else 0.0)
     high = span - (2.0 if narrow and not signed else 1.0)
     steps = x / scale + zero

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from burn.dtype import f32
-from burn.ops import bits, elementwise, logic
+from burn.ops import arithmetic, bits, elementwise, logic, masks
 from burn.ops.dispatch import NUMBERS
 
 if TYPE_CHECKING:
@@ -50,22 +50,22 @@ class ElementwiseMethods:
     is_inf = elementwise.is_inf
     is_finite = elementwise.is_finite
 
-    add = add_scalar = __add__ = elementwise.add
-    sub = sub_scalar = __sub__ = elementwise.sub
-    mul = mul_scalar = __mul__ = elementwise.mul
-    div = div_scalar = elementwise.div
-    __truediv__ = elementwise.true_div
-    __floordiv__ = elementwise.floor_div
-    rem = rem_scalar = remainder = remainder_scalar = __mod__ = elementwise.rem
-    fmod = fmod_scalar = elementwise.fmod
-    powf = powi = elementwise.pow
-    atan2 = elementwise.atan2
-    hypot = elementwise.hypot
-    max_pair = elementwise.max_pair
-    min_pair = elementwise.min_pair
-    clamp = elementwise.clamp
-    clamp_min = elementwise.clamp_min
-    clamp_max = elementwise.clamp_max
+    add = add_scalar = __add__ = arithmetic.add
+    sub = sub_scalar = __sub__ = arithmetic.sub
+    mul = mul_scalar = __mul__ = arithmetic.mul
+    div = div_scalar = arithmetic.div
+    __truediv__ = arithmetic.true_div
+    __floordiv__ = arithmetic.floor_div
+    rem = rem_scalar = remainder = remainder_scalar = __mod__ = arithmetic.rem
+    fmod = fmod_scalar = arithmetic.fmod
+    powf = powi = arithmetic.pow
+    atan2 = arithmetic.atan2
+    hypot = arithmetic.hypot
+    max_pair = arithmetic.max_pair
+    min_pair = arithmetic.min_pair
+    clamp = arithmetic.clamp
+    clamp_min = arithmetic.clamp_min
+    clamp_max = arithmetic.clamp_max
 
     equal = equal_elem = equal_scalar = logic.equal
     not_equal = not_equal_elem = not_equal_scalar = logic.not_equal
@@ -85,44 +85,44 @@ class ElementwiseMethods:
     bitwise_left_shift = bitwise_left_shift_scalar = __lshift__ = logic.bitwise_left_shift
     bitwise_right_shift = bitwise_right_shift_scalar = __rshift__ = logic.bitwise_right_shift
 
-    mask_where = elementwise.mask_where
-    mask_fill = elementwise.mask_fill
-    cast = elementwise.cast
+    mask_where = masks.mask_where
+    mask_fill = masks.mask_fill
+    cast = masks.cast
     cast_saturating = bits.cast_saturating
     bitcast = bits.bitcast
 
     def powf_scalar(self: Tensor[B], exponent: float) -> Tensor[B]:  # type: ignore[misc]
         """Raise to a fixed power; the powers 1/2, 1, 2, 3 and -1 become plain arithmetic."""
         rewritten = _FIXED_POWERS.get(exponent) if self.dtype.is_float and isinstance(exponent, int | float) else None
-        return elementwise.pow(self, exponent) if rewritten is None else rewritten(self)
+        return arithmetic.pow(self, exponent) if rewritten is None else rewritten(self)
 
     powi_scalar = powf_scalar
 
     def __pow__(self: Tensor[B], exponent: Tensor[B] | float) -> Tensor[B]:  # type: ignore[misc]
         if isinstance(exponent, NUMBERS):
             return self.powf_scalar(exponent)
-        return elementwise.pow(self, exponent)
+        return arithmetic.pow(self, exponent)
 
     def __rpow__(self: Tensor[B], base: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.pow(base, self)
+        return arithmetic.pow(base, self)
 
     def __radd__(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.add(self, other)
+        return arithmetic.add(self, other)
 
     def __rmul__(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.mul(self, other)
+        return arithmetic.mul(self, other)
 
     def __rsub__(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.sub(other, self)
+        return arithmetic.sub(other, self)
 
     def __rtruediv__(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.true_div(other, self)
+        return arithmetic.true_div(other, self)
 
     def __rfloordiv__(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.floor_div(other, self)
+        return arithmetic.floor_div(other, self)
 
     def __rmod__(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        return elementwise.rem(other, self)
+        return arithmetic.rem(other, self)
 
     def __rand__(self: Tensor[B], other: int) -> Tensor[B]:  # type: ignore[misc]
         return logic.bitwise_and(self, other)
@@ -161,7 +161,7 @@ class ElementwiseMethods:
 
     def rsub_scalar(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
         """Subtract this tensor from a number."""
-        return elementwise.sub(other, self)
+        return arithmetic.sub(other, self)
 
     def float(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
         """Convert to the device's float dtype (a float tensor stays as it is)."""
