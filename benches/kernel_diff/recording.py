@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 import burn
 from burn import Cpu
+from burn.engine.runtime import Plan, Stored
 from burn.program import Program
 
 Run = Callable[[Any], None]
@@ -26,17 +27,24 @@ _programs: list[Recorded] = []
 class RecordingCpu(Cpu):
     """`Cpu()` up to the plan."""
 
-    def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Any:
-        """Stands in for a plan: notes that the program ran."""
-        recorded = (program, free)
+    def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
+        """Stands in for a plan."""
+        return Noted(program, free)
 
-        def run(inputs: list[Any], scalars: list[Any]) -> list[Any]:
-            if not any(each is recorded for each in _programs):
-                _programs.append(recorded)
-            values = [program.values[number] for number in program.outputs]
-            return [np.zeros(tuple(value.shape), value.dtype.numpy) for value in values]
 
-        return run
+class Noted(Plan):
+    """Notes that its program ran."""
+
+    def __init__(self, program: Program, free: tuple[bool, ...]) -> None:
+        self.recorded = (program, free)
+
+    def __call__(self, inputs: Sequence[Stored], scalars: list[Any]) -> list[Any]:
+        """Zeros."""
+        program, _ = self.recorded
+        if not any(each is self.recorded for each in _programs):
+            _programs.append(self.recorded)
+        values = [program.values[number] for number in program.outputs]
+        return [np.zeros(tuple(value.shape), value.dtype.numpy) for value in values]
 
 
 def record(run: Run) -> list[Recorded]:

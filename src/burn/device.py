@@ -140,6 +140,9 @@ class Device(metaclass=_Metaclass):
     below: Device | None = None
     """The device under a decorator; None at the bottom."""
 
+    host: Device | None = None
+    """Who runs, on the same handles, the operations for which a device has no kernel of its own."""
+
     autodiff_factory: Callable[[Device], Any] | None = None
     """Set by the Autodiff decorator, which lives in a later package."""
 
@@ -212,6 +215,10 @@ class Device(metaclass=_Metaclass):
 
     def sync(self) -> None:
         """Wait until everything asked of this device is done."""
+
+    def memory(self) -> Any:
+        """How many bytes results and plans take, such as `MemoryUse` of `Cpu()`."""
+        raise MissingOperation(f"memory: {self!r} does not count its memory; use a device such as Cpu()")
 
     def mark(self) -> None:
         """Say that a step ends here. A device that runs later begins with it when the next operation arrives."""

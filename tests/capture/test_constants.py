@@ -42,6 +42,6 @@ def test_joined_weights_are_not_copied_again_while_they_are_the_same() -> None:
         made = captured(x)
         np.testing.assert_allclose(made.numpy(), model(x, None)[0].numpy(), rtol=1e-5, atol=1e-6)
     (replay,) = captured._current
-    labels = replay.instance.plan.describe().splitlines()
-    skipped = [labels[position] for position in replay.instance._chosen[0]]
+    labels = replay.bound.plan.describe().splitlines()
+    skipped = [labels[position] for position in replay.bound._chosen[0]]
     assert sum("cat of 4" in label for label in skipped) == 4

@@ -65,10 +65,10 @@ def _strided_like(original: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -
 def _tensor(array: np.ndarray[Any, Any], device: Device) -> Tensor[Any]:
     if array.flags.c_contiguous:
         return place(TensorData(array), device)
-    from burn.backend import NdArray
+    from burn.backend.host_arrays import HostArrays
     from burn.shape import Shape
 
-    if isinstance(device.base, NdArray):
+    if isinstance(device.base, HostArrays):
         plain = Tensor(array, device.base, from_numpy(array.dtype), Shape(array.shape))
     else:
         whole = place(TensorData(np.repeat(array, 2, axis=-1)), device.base)

@@ -268,7 +268,7 @@ class Compiled(Generic[F]):
         changed = earlier.changed_numbers(capture.values)
         if changed.isdisjoint(read):
             difference = earlier.same_as(capture)
-            if difference is None and earlier.plan is not None:
+            if difference is None and earlier.is_ready:
                 earlier.fixed -= changed
                 self._forget(earlier)
                 return
@@ -286,7 +286,7 @@ class Compiled(Generic[F]):
 
     def _prepare(self, call: Call, capture: Capture) -> None:
         capture.prepare(tuple(is_donated(source, self.donate, call.structure) for source in capture.sources))
-        if self.tune and hasattr(capture.plan, "tune"):
+        if self.tune:
             capture.plan.tune()
         self._add(self.ready, call.key, capture)
 
@@ -386,8 +386,8 @@ class Compiled(Generic[F]):
         parts = []
         for capture in [each for kinds in self.ready.values() for each in kinds]:
             parts.append(f"captured:\n{to_text(capture.program)}")
-            if hasattr(capture.plan, "describe"):
-                parts.append(f"plan:\n{capture.plan.describe()}")
+            if described := capture.plan.describe():
+                parts.append(f"plan:\n{described}")
         parts += [
             f"recorded once; the next equal call will be captured:\n{to_text(c.program)}"
             for kinds in self.recorded.values()

@@ -22,6 +22,7 @@ from burn.tree import A_LEAF, STATIC, Structure
 
 if TYPE_CHECKING:
     from burn.capture.replay import Replay
+    from burn.engine.runtime import Launch
 
 MISS: Any = object()
 """What a quick function gives for a call that it is not made for."""
@@ -35,8 +36,8 @@ class Donations:
 
 def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool], Any] | None:
     """A function of arguments, and whether arrays come and go; `volatile` leaves are looked at in every call."""
-    instance = replay.instance
-    if not _fits(replay, volatile):
+    launch = _launcher(replay, volatile)
+    if launch is None:
         return None
     count, seen, positions = replay.positional, replay.seen, replay.positions
     kinds = [(_way(each), each) for each, _ in replay.structures]
@@ -44,25 +45,15 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     cells, names, cell_trees, trees = _around(replay)
     look_up = surroundings.globals.get
     inputs = {position: _input(replay, position) for position in volatile}
-    segments, runs = instance.segments, [segment.run for segment in instance.segments]
-    alone = segments[0].alone() if len(segments) == 1 else None
-    native, address = alone or (None, 0)
-    checked = native is None or bool(instance.plan.asked.answers)
-    bind, is_current = instance.bind, instance.is_current
-    places, offset = instance.direct, instance.offset  # what `bind` writes to, and what it adds
-    allocations = [
-        (number, shape, None if large else kind, dtype) for number, shape, kind, large, dtype, _ in instance.allocations
-    ]
-    picks, device, outputs = instance.picks, replay.capture.device, replay.outputs
+    device, outputs = replay.capture.device, replay.outputs
     makers = [(what == "output", value) for what, value, *_ in replay.makers]
-    assemble, donations = replay.result, Donations.count
-    expected_leaves, allocate, empty = len(seen), instance.plan.device.allocate, np.empty
-    single = len(makers) == 1 and len(allocations) == 1 and replay.capture.parts[0].structure is A_LEAF
+    assemble, donations, expected_leaves = replay.result, Donations.count, len(seen)
+    single = len(makers) == 1 and len(outputs) == 1 and replay.capture.parts[0].structure is A_LEAF
     single_shape: Any = outputs[0].shape if single else None
     single_dtype: Any = outputs[0].dtype if single else None
 
     def run(args: tuple[Any, ...], arrays: bool) -> Any:
-        if len(args) != count or not instance.steady or instance.segments is not segments:
+        if len(args) != count:
             return MISS
         leaves: list[Any] = []
         try:
@@ -96,13 +87,14 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
                 leaves += flat[0]
         except (AttributeError, TypeError, ValueError):  # another kind of value, one without a cache, an empty cell
             return MISS
-        if len(leaves) != expected_leaves or Donations.count != donations or (checked and not is_current()):
+        if len(leaves) != expected_leaves or Donations.count != donations:
             return MISS
+        given: list[Any] = []
         for position in compress(positions, map(is_not, map(call, seen), leaves)):
             known = inputs.get(position)
             if known is None:
                 return MISS
-            numbers, home, dtype, numpy_dtype, shape = known
+            home, dtype, numpy_dtype, shape, is_read = known
             leaf = leaves[position]
             if leaf.__class__ is Tensor:
                 if leaf.device is not home or leaf.dtype is not dtype or leaf.shape != shape:
@@ -115,41 +107,26 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
                 flags = leaf.flags
                 if leaf.shape != shape or not (flags.c_contiguous and flags.aligned):
                     return MISS
-            leaves[position] = leaf  # lives until the run has ended
-            for number in numbers:
-                if places is not None:
-                    places[number] = id(leaf) + offset
-                else:
-                    bind(number, leaf)
-        made: list[Any] = []
-        for number, sizes, kind, dtype in allocations:
-            result = allocate(sizes, dtype) if kind is None else empty(sizes, kind)
-            if places is not None:
-                places[number] = id(result) + offset
-            else:
-                bind(number, result)
-            made.append(result)
+            if is_read:
+                given.append(leaf)
         try:
-            if native is not None:
-                native(address)
-            else:
-                for each in runs:
-                    each()
+            made = launch(given)
         except BaseException:
-            instance.forget()
             replay.forget()
             raise
+        if made is None:
+            return MISS
         if arrays:
             if single:
                 return made[0]
-            values: list[Any] = [made[pick] for pick in picks]
+            values = made
         else:
             if single:
                 handle = Lazy(single_shape, single_dtype, device, Storage(made[0]), None, -1)
                 return Tensor(handle, device, single_dtype, single_shape)
             values = []
-            for value, pick in zip(outputs, picks):
-                handle = Lazy(value.shape, value.dtype, device, Storage(made[pick]), None, -1)
+            for value, result in zip(outputs, made):
+                handle = Lazy(value.shape, value.dtype, device, Storage(result), None, -1)
                 values.append(Tensor(handle, device, value.dtype, value.shape))
         leaves = []
         for is_output, value in makers:
@@ -160,21 +137,22 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     return run
 
 
-def _fits(replay: Replay, volatile: set[int]) -> bool:
-    """Whether calls of a replay are of the plain kind that a quick function serves."""
-    instance, capture = replay.instance, replay.capture
-    return (
+def _launcher(replay: Replay, volatile: set[int]) -> Launch | None:
+    """What runs the plan, where calls of a replay are of the plain kind that a quick function serves."""
+    fits = (
         replay.takes_arrays
         and not replay.names
         and not replay.contents
         and all(_way(each) is not MISS for each, _ in replay.structures)
         and all(_is_static(each) or _way(each) is FLAT for each, *_ in replay.around)
         and all(what in ("output", "same") and not layers for what, _, _, layers, _ in replay.makers)
-        and capture.numbers.are_fixed
-        and instance.steady
-        and not instance.checks
+        and replay.capture.numbers.are_fixed
         and all(replay.expected[position][0] is Tensor and not replay.expected[position][4] for position in volatile)
     )
+    numbers: list[list[int]] = [replay.inputs.get(position, []) for position in sorted(volatile)]
+    if not fits or replay.bound is None or any(len(each) > 1 for each in numbers):
+        return None
+    return replay.bound.launcher([each[0] for each in numbers if each])
 
 
 FLAT: Any = object()
@@ -225,6 +203,6 @@ def _itself(value: Any) -> Any:
 
 
 def _input(replay: Replay, position: int) -> tuple[Any, ...]:
-    """Which inputs of the plan a leaf is, and what it must be."""
+    """What a leaf must be, and whether the plan reads it."""
     _, device, shape, dtype, *_ = replay.expected[position]
-    return replay.inputs.get(position, ()), device, dtype, dtype.numpy, shape
+    return device, dtype, dtype.numpy, shape, position in replay.inputs

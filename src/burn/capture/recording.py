@@ -23,6 +23,7 @@ from burn.capture.looks import same_atom
 from burn.capture.numbers import Numbers
 from burn.capture.trust import Ignore, where
 from burn.capture.watching import Watch
+from burn.engine.runtime import Plan
 from burn.program import Program
 from burn.scalar import Family, Scalar
 from burn.tensor import Tensor
@@ -53,16 +54,27 @@ class Capture:
         self.fixed = set(range(len(values)))
         """Which of the numbers hold for one value: those that were read, and those that never had another one."""
         self.guards = guards
-        self.plan: Any = None
+        self._plan: Plan | None = None
         self.donated: list[int] = []
         self.idle: deque[Any] = deque()  # replays that nobody runs at the moment
 
     def prepare(self, donated: tuple[bool, ...]) -> None:
         """Make it ready to run."""
         self.donated = [source for source, given in zip(self.sources, donated, strict=True) if given]
-        self.plan = self.device.prepare(self.program, donated)
+        self._plan = self.device.prepare(self.program, donated)
         results = [template.value for template in self.templates if template.what == "number"]
         self.numbers = Numbers(self.device, len(self.number_positions), self.scalars, results)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can run: after `prepare`."""
+        return self._plan is not None
+
+    @property
+    def plan(self) -> Plan:
+        """What its calls run."""
+        assert self._plan is not None
+        return self._plan
 
     def same_as(self, other: Capture) -> str | None:
         """None if two recordings agree, else what differs: its computations of numbers must give ours."""

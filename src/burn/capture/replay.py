@@ -23,6 +23,7 @@ from burn.capture.leaves import layers_above, lazy_handle, wrapped
 from burn.capture.looks import aliases, same_atom
 from burn.capture.quick import Donations, quick
 from burn.capture.recording import Capture
+from burn.engine.runtime import BoundPlan, Run
 from burn.errors import ArgumentError
 from burn.tensor import Tensor
 from burn.tree import A_LEAF, STATIC, Structure, Walk
@@ -57,9 +58,9 @@ class Replay:
         self.inputs: dict[int, list[int]] = {}  # leaf → inputs of the program
         for number, source in enumerate(capture.sources):
             self.inputs.setdefault(source, []).append(number)
-        self.takes = hasattr(capture.plan, "take")
+        self.bound_plan = capture.plan if isinstance(capture.plan, BoundPlan) else None
         self.mutables: list[Any] = []
-        self.instance: Any = None
+        self.bound: Run | None = None  # memory of the plan that this replay has taken
         self.volatile: set[int] = set()  # leaves that were others than in the call before
         self.quick: Any = None
         self.forget()
@@ -75,7 +76,7 @@ class Replay:
     def let_go(self) -> None:
         """Give the memory of the plan back: the next run takes other."""
         self.forget()
-        self.instance = None
+        self.bound = None
 
     # Does a call fit?
 
@@ -199,7 +200,8 @@ class Replay:
             for index, each in enumerate(templates)
         ]
         self.takes_arrays = (
-            self.takes
+            self.bound_plan is not None
+            and capture.device.takes_arrays
             and self.aliases is None
             and not capture.donated
             and capture.plan.distinct
@@ -228,8 +230,8 @@ class Replay:
 
     def _look_for_quick(self) -> None:
         """After a run of the usual kind: the next ones may take the short way."""
-        instance = self.instance
-        if self.quick is None and self.takes_arrays and instance is not None and instance.steady:
+        bound = self.bound
+        if self.quick is None and self.takes_arrays and bound is not None and bound.steady:
             self.volatile |= {position for position, *_ in (*self.changed, *self.given_arrays)}
             made = quick(self, self.volatile)
             if made is not None:
@@ -290,20 +292,20 @@ class Replay:
     def _values(self, leaves: list[Any], numbers: list[Any]) -> tuple[list[Any], Any]:
         """The results of the plan, and its inputs where a result may share memory with one of them."""
         capture = self.capture
-        instance = self.instance
+        bound = self.bound
         storages: Any
-        if not self.takes:
+        if self.bound_plan is None:
             storages = self._storages(leaves)
             return capture.plan(storages, numbers), storages
-        if instance is None or not instance.is_current():
-            if instance is None:
+        if bound is None or not bound.is_current():
+            if bound is None:
                 capture.device.plans.release()  # the plans of the recorded calls may not be needed any more
-            instance = self.instance = capture.plan.take()
-            instance.holder = weakref.ref(self)
+            bound = self.bound = self.bound_plan.take()
+            bound.holder = weakref.ref(self)
             self.changed = [(i, each, lazy_handle(each)) for i, each in enumerate(leaves) if isinstance(each, Tensor)]
         changed: list[int] = []
         storages = {}
-        bind, inputs = instance.bind, self.inputs
+        bind, inputs = bound.bind, self.inputs
         for position, _, handle in self.changed:
             for number in inputs.get(position, ()):
                 storage = storages[number] = handle.storage or handle.force()
@@ -311,19 +313,19 @@ class Replay:
                 changed.append(number)
         for position, array in self.given_arrays:
             for number in inputs.get(position, ()):
-                if number in instance.watched:  # arrays may change between calls: a view is never the one before
+                if number in bound.watched:  # arrays may change between calls: a view is never the one before
                     array = array.view()
                     storages[number] = Storage(array, shared=True)
                 bind(number, array)
                 changed.append(number)
-        if not instance.distinct:
+        if not bound.distinct:
             storages = self._storages(leaves)
-        elif len(changed) < len(capture.sources) and not instance.is_steady(changed):
-            for number in instance.watched.difference(changed):
+        elif len(changed) < len(capture.sources) and not bound.is_steady(changed):
+            for number in bound.watched.difference(changed):
                 if number >= 0:
                     storages[number] = lazy_handle(leaves[capture.sources[number]]).force()
-        values = instance.run_bound(storages, numbers, changed)
-        return values, None if instance.distinct else storages
+        values = bound.run_bound(storages, numbers, changed)
+        return values, None if bound.distinct else storages
 
     def _storages(self, leaves: list[Any]) -> Any:
         return [lazy_handle(leaves[source]).force() for source in self.capture.sources]

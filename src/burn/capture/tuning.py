@@ -37,10 +37,9 @@ def tune(function: Callable[..., Any], *args: Any, again: bool = False, progress
     device = fused_device(Call(compiled.surroundings, args, kwargs).leaves) or current_device()
     args, kwargs = as_tensors(args, device), as_tensors(kwargs, device)
     plan = _captured(compiled, args, kwargs, reasons).plan
-    measure = getattr(plan, "tune", None)
-    if measure is None:
+    found: Report | None = plan.tune(again, progress)
+    if found is None:
         raise ArgumentError(f"tune: there is nothing to choose on {device!r}; give tensors that live on Cpu()")
-    found: Report = measure(again, progress)
     return found
 
 

@@ -216,19 +216,21 @@ class Op:
         self._forget()
 
     def registered_kernel(self, device: Device) -> Callable[..., Any] | None:
-        """The kernel registered for the class of `device` or for one of its parents."""
-        for cls in type(device).__mro__:
+        """The kernel registered for the class of `device`, for one of its parents, or for its host."""
+        for cls in type(device).__mro__ if self._kernels else ():
             kernel = self._kernels.get(cls)
             if kernel is not None:
                 return kernel.__get__(device)  # type: ignore[no-any-return]
-        return None
+        return None if device.host is None else self.registered_kernel(device.host)
 
     def vjp_on(self, device: Device) -> dict[int, Vjp]:
         """The backward rules above `device`."""
-        if self._stack_vjps:
-            for cls in type(device.base).__mro__:
+        base: Device | None = device.base if self._stack_vjps else None
+        while base is not None:
+            for cls in type(base).__mro__:
                 if cls in self._stack_vjps:
                     return self._stack_vjps[cls]
+            base = base.host
         return self.vjp
 
     def _forget(self) -> None:

@@ -18,15 +18,19 @@ from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
 from burn.backend.cpu.settings import Settings, settings
 from burn.backend.fusion import Fusion
+from burn.backend.host_arrays import HostArrays
 from burn.backend.ndarray import NdArray
+from burn.backend.ndarray.quiet import quiet
 from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
-from burn.errors import ArgumentError, DeviceError
+from burn.engine.runtime import Engine, Plan
+from burn.errors import ArgumentError, DeviceError, MissingOperation
+from burn.ops.op import Op
 from burn.program import Program
 
 
-class Cpu(NdArray):
+class Cpu(HostArrays, Engine):
     """The processor, through kernels generated for it. What has no kernel yet runs on NumPy.
 
     `Cpu(accuracy="exact")` takes no shorter way that costs accuracy, `Cpu(features="avx2")` uses no newer instructions
@@ -34,7 +38,9 @@ class Cpu(NdArray):
     `burn.backend.cpu.sanitizer`).
     """
 
+    host: NdArray
     label = "cpu"
+    host_memory = True
 
     def __init__(
         self,
@@ -49,6 +55,7 @@ class Cpu(NdArray):
         kept_memory: Any = None,
     ) -> None:
         super().__init__(float, int)
+        self.host = NdArray(float, int)
         if find_spec("llvmlite") is None:
             raise DeviceError(
                 "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]', "
@@ -84,12 +91,23 @@ class Cpu(NdArray):
     def hardware(self) -> tuple[Any, ...]:
         return ("cpu",)
 
-    def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Any:
-        """A plan for a program recorded by `Fusion`."""
+    def resolve(self, op: Op) -> Any:
+        """A node alone runs on NumPy."""
+        kernel = op.registered_kernel(self)
+        if kernel is not None:
+            return quiet(kernel, len(op.parameters))
+        if op.kind == "hosted":
+            return self._hosted(op)
+        try:
+            return self.host.kernels[op]
+        except MissingOperation:
+            raise MissingOperation(f"{op.name}: {self!r} has no kernel for this operation") from None
+
+    def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         return prepare(program, free, self)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
-        """Memory for a result, not written to. Large blocks are kept and given out again."""
+        # Large blocks are kept and given out again.
         size = math.prod(shape) * dtype.size
         if size < LARGE:
             return np.empty(shape, dtype.numpy)
@@ -103,22 +121,15 @@ class Cpu(NdArray):
         return self.settled(array)
 
     def settled(self, handle: Any) -> np.ndarray[Any, Any]:
-        """The handle as plans expect it: row-major, without gaps."""
         if handle.__class__ is np.ndarray and handle.flags.c_contiguous:
             return handle
         return np.ascontiguousarray(handle).reshape(np.shape(handle))
 
     def fused_name(self) -> str:
-        """What `Fusion` around this device is called."""
         return f"Cpu({', '.join(self._settings())})"
 
     def _settings(self) -> list[str]:
-        given = []
-        if self.float_dtype is not f32:
-            given.append(f"float={self.float_dtype}")
-        if self.int_dtype is not i64:
-            given.append(f"int={self.int_dtype}")
-        return given + self.settings.arguments()
+        return self.dtype_settings() + self.settings.arguments()
 
     def __repr__(self) -> str:
         return f"Cpu({', '.join(['fusion=False', *self._settings()])})"

@@ -8,17 +8,18 @@ it. So a run costs Python a store for each input and an allocation for each outp
 from __future__ import annotations
 
 import ctypes
-import weakref
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound, HostCall, bytes_of
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
+from burn.backend.cpu.runner import StepArray
 from burn.backend.cpu.tuning.answers import answers
+from burn.engine.runtime import Launch, Run
 from burn.engine.schedule.prologue import MOST_VARIANTS, Memory
 from burn.errors import too_large
 from burn.ops.indexing_references import out_of_range
@@ -45,32 +46,20 @@ def _layout_is_known() -> bool:
 KNOWN_LAYOUT = _layout_is_known()
 
 
-class Holder(Protocol):
-    """Keeps an instance between runs, and can do without."""
-
-    def let_go(self) -> None:
-        """Forget the instance; a run that uses it goes on."""
-
-
 Watch = Callable[[list[Any]], list[Any]]
 """Gives what runs in the place of segments, to look at them while they do."""
 
 
-class Instance(Bound):
+class Instance(Bound, Run):
     """What one run of a plan needs for itself. A run belongs to one thread; several instances run at once."""
 
-    offset = ADDRESS_OF_DATA
     used = 0
     """When it was taken or given back, by the clock of `KeptMemory`."""
-    holder: weakref.ref[Holder] | None = None
-    """Who has taken it for good."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self.threads, self._pool = plan.threads, pool()
         self._generation, self._answers = plan.generation, answers()
-        self.direct = self.places if KNOWN_LAYOUT else None
-        """Where a caller may do by itself what `bind` does: `direct[number] = id(value) + ADDRESS_OF_DATA`."""
         self.memory = Memory(plan.prologue)
         self.watched = frozenset(plan.prologue.watched)
         self.steady = False
@@ -108,7 +97,7 @@ class Instance(Bound):
             raise
 
     def is_current(self) -> bool:
-        """Whether it may still run: its steps are made for one number of threads, and by the answers of that time."""
+        # Steps are made for one number of threads, and by the answers of that time.
         if self.threads != self._pool.threads:
             return False
         if self._generation != self._answers.generation:
@@ -125,16 +114,7 @@ class Instance(Bound):
             return True
         return self.plan.forget(self)
 
-    def is_steady(self, changed: list[int]) -> bool:
-        """Whether a run in which only these inputs changed takes the steps of the run before."""
-        return self.steady and self.watched.isdisjoint(changed)
-
     def run_bound(self, inputs: Any, scalars: list[Any], changed: list[int]) -> list[Any]:
-        """Run with the inputs of the run before, except those that `changed`, which the caller has bound.
-
-        Where results are `distinct`, `inputs` need only have, by number, those that changed and, unless the
-        run `is_steady`, those that are watched.
-        """
         try:
             if not self.is_steady(changed):
                 self._choose(inputs, scalars, self.watched.isdisjoint(changed))
@@ -200,6 +180,63 @@ class Instance(Bound):
             if self.checks:
                 self._check()
         return [made[pick] for pick in self.picks]
+
+    def launcher(self, changing: list[int]) -> Launch | None:
+        picks, segments = self.picks, self.segments
+        if not (self.steady and KNOWN_LAYOUT) or self.checks or self.hosted or picks is None:
+            return None
+        if any(owner is not None for *_, owner in self.allocations):
+            return None
+        arrays = [each for each in segments if isinstance(each, StepArray)]
+        native, address = (arrays[0].alone() if len(arrays) == 1 else None) or (None, 0)
+        checked = native is None or bool(self.plan.asked.answers)
+        in_order = picks == [*range(len(self.allocations))]
+        allocations = [
+            (number, shape, None if large else kind, dtype) for number, shape, kind, large, dtype, _ in self.allocations
+        ]
+        places, is_current, allocate, empty = self.places, self.is_current, self.plan.device.allocate, np.empty
+        offset = ADDRESS_OF_DATA
+
+        def launch(values: list[Any]) -> list[Any] | None:
+            if not self.steady or self.segments is not segments or (checked and not is_current()):
+                return None
+            for number, value in zip(changing, values):
+                places[number] = id(value) + offset
+            made: list[Any] = []
+            for number, shape, kind, dtype in allocations:
+                result = allocate(shape, dtype) if kind is None else empty(shape, kind)
+                places[number] = id(result) + offset
+                made.append(result)
+            try:
+                if native is not None:
+                    native(address)
+                else:
+                    for each in arrays:
+                        each.run()
+            except BaseException:
+                self.forget()
+                raise
+            return made if in_order else [made[pick] for pick in picks]
+
+        if native is None or checked or len(changing) != 1 or len(allocations) != 1 or allocations[0][2] is None:
+            return launch
+        (source,), (target, shape, kind, _) = changing, allocations[0]
+
+        def launch_one(values: list[Any]) -> list[Any] | None:
+            """The same for one small result of one input, which most calls have."""
+            if not self.steady or self.segments is not segments:
+                return None
+            result = empty(shape, kind)
+            places[source] = id(values[0]) + offset
+            places[target] = id(result) + offset
+            try:
+                native(address)
+            except BaseException:
+                self.forget()
+                raise
+            return [result]
+
+        return launch_one
 
     def _check(self) -> None:
         """Raise for the first kernel that met an index outside its dim."""

@@ -35,6 +35,7 @@ from burn.engine.lower.loops import lower_loop
 from burn.engine.lower.moves import lower_copy
 from burn.engine.lower.repeats import Repeats
 from burn.engine.lower.writer import Routine
+from burn.engine.runtime import BoundPlan, Stored
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.arena import plan_arena
 from burn.engine.schedule.prologue import MOST_KEPT, Prologue
@@ -71,7 +72,7 @@ def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
     return plan
 
 
-class Plan:
+class Plan(BoundPlan):
     """What `prepare` makes. Calling it runs it; several threads may do so at once.
 
     `fixed` are answers to questions of its lowering that hold whatever was measured.
@@ -284,7 +285,7 @@ class Plan:
 
     # Running
 
-    def __call__(self, inputs: list[Any], scalars: list[Any]) -> list[Any]:
+    def __call__(self, inputs: Sequence[Stored], scalars: list[Any]) -> list[Any]:
         instance = self.take()
         try:
             return instance.run(inputs, scalars)

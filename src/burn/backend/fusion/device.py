@@ -13,9 +13,9 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import FLOAT, PlanCache, Stream, ref
 from burn.device import Device
 from burn.dtype import from_numpy
-from burn.errors import DeviceError, MissingOperation
+from burn.engine.runtime import Engine, NodeByNode
+from burn.errors import DeviceError
 from burn.ops.philox import words_needed
-from burn.program.interpreter import interpreted
 from burn.program.program import Constant
 from burn.shape import Shape, broadcast
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from burn.engine.runtime import Plan
     from burn.ops.op import Op
     from burn.program import Program
     from burn.tensor import Tensor
@@ -48,7 +49,7 @@ class Fusion(Decorator[I]):
         super().__init__(inner)
         self.plans = PlanCache()
         self._streams = _Streams()
-        self._prepare: Callable[..., Any] | None = getattr(inner, "prepare_program", None)
+        self._engine: Engine | None = inner if isinstance(inner, Engine) else None
 
     @classmethod
     def identity(cls, inner: Device) -> tuple[Any, ...]:
@@ -84,11 +85,16 @@ class Fusion(Decorator[I]):
         if stream is not None and stream.on_flush is None:
             streams.stream, streams.marked = None, stream
 
-    def prepare(self, program: Program, free: tuple[bool, ...]) -> Any:
-        """A plan for a program: a function from inputs and scalars to outputs."""
-        if self._prepare is not None:
-            return self._prepare(program, free)
-        return interpreted(program, self.below)
+    def prepare(self, program: Program, free: tuple[bool, ...]) -> Plan:
+        """The plan of a program; `free` tells which inputs may be overwritten."""
+        if self._engine is not None:
+            return self._engine.prepare_program(program, free)
+        return NodeByNode(program, self.below)
+
+    @property
+    def takes_arrays(self) -> bool:
+        """Whether NumPy arrays can be given to plans as they are."""
+        return self._engine is not None and self._engine.host_memory
 
     def sync(self) -> None:
         self.stream.flush()
@@ -119,9 +125,8 @@ class Fusion(Decorator[I]):
 
     def _wrap(self, value: Any, shared: bool = False) -> Lazy:
         inner = self.below
-        settle = getattr(inner, "settled", None)
-        if settle is not None:
-            value = settle(value)
+        if self._engine is not None:
+            value = self._engine.settled(value)
         return Lazy(Shape(inner.shape_of(value)), inner.dtype_of(value), self, Storage(value, shared), None, -1)
 
     def _recorder(self, op: Op) -> Any:
@@ -312,11 +317,7 @@ class Fusion(Decorator[I]):
         return run
 
     def memory(self) -> Any:
-        """What the device below tells of its memory, such as `MemoryUse` of `Cpu()`."""
-        told = getattr(self.below, "memory", None)
-        if told is None:
-            raise MissingOperation(f"memory: {self!r} does not count its memory; use a device such as Cpu()")
-        return told()
+        return super().memory() if self._engine is None else self._engine.memory()
 
     # Failures
 
@@ -371,7 +372,7 @@ class Fusion(Decorator[I]):
     dtype_of = staticmethod(operator.attrgetter("dtype"))  # type: ignore[assignment]  # called for every kept operand
 
     def __repr__(self) -> str:
-        return self.below.fused_name() if hasattr(self.below, "fused_name") else f"Fusion({self.below!r})"
+        return f"Fusion({self.below!r})" if self._engine is None else self._engine.fused_name()
 
     def __reduce__(self) -> Any:
         return Fusion, (self.below,)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from burn.backend.fusion.device import Fusion
     from burn.dtype import DType
+    from burn.engine.runtime import Plan
     from burn.ops.op import Op
 
 ref = weakref.ref
@@ -45,11 +46,11 @@ class PlanCache:
 
     def __init__(self, most: int = MOST_PLANS) -> None:
         self.most = most
-        self._plans: OrderedDict[Any, Any] = OrderedDict()
+        self._plans: OrderedDict[Any, Plan] = OrderedDict()
         self._lock = threading.Lock()
-        self._last: tuple[Any, Any] = (None, None)
+        self._last: tuple[Any, Plan | None] = (None, None)
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: Any) -> Plan | None:
         """The plan of `key`, or None."""
         last, plan = self._last
         if last == key:  # as in the step before: comparing is cheaper than hashing
@@ -61,7 +62,7 @@ class PlanCache:
                 self._last = (key, found)
             return found
 
-    def put(self, key: Any, plan: Any) -> None:
+    def put(self, key: Any, plan: Plan) -> None:
         """Remember a plan."""
         with self._lock:
             self._plans[key] = plan
@@ -73,9 +74,7 @@ class PlanCache:
         """Let every plan give back the memory that it keeps for its next run."""
         with self._lock:
             for plan in self._plans.values():
-                release = getattr(plan, "release", None)
-                if release is not None:
-                    release()
+                plan.release()
 
     def latest(self) -> Any:
         """The plan that was used last, or None."""
@@ -294,12 +293,12 @@ class Stream:
                 self._lose(handles, DeviceError(text))
                 raise
 
-    def _run_plan(self, plan: Any, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
+    def _run_plan(self, plan: Plan, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
         try:
             outputs = plan(self.inputs, self.numbers())
         except Exception as error:
             return self._failed(error, wanted, handles)
-        storages = [*map(Storage, outputs)] if getattr(plan, "distinct", False) else as_storages(outputs, self.inputs)
+        storages = [*map(Storage, outputs)] if plan.distinct else as_storages(outputs, self.inputs)
         for handle, storage in zip(handles, storages, strict=True):
             handle.storage = storage
             handle.stream = None

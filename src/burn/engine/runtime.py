@@ -1,0 +1,147 @@
+"""What running needs: plans, runs of them, and the device that makes both.
+
+`Fusion` and captured functions know these classes and nothing else of a device:
+
+- an `Engine` is a device that takes whole programs. It has a `Target`, makes plans, and moves memory;
+- a `Plan` is a program made ready; calling it runs it;
+- a `BoundPlan` also hands out a `Run`: memory that stays bound from call to call, for one caller at a time.
+
+A handle is what an engine computes with: it has a `shape` and a `dtype`, can be weakly referenced, and its memory is
+given back when nobody holds it any more.
+"""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from burn.device import Device
+from burn.program.interpreter import interpreted
+
+if TYPE_CHECKING:
+    from burn.dtype import DType
+    from burn.engine.target import Target
+    from burn.program.program import Program
+
+
+class Stored(Protocol):
+    """An input of a plan: a handle of the device, as `value`."""
+
+    value: Any
+
+
+class Plan(ABC):
+    """A program made ready to run again and again. Several threads may call it at once."""
+
+    distinct = False
+    """Whether every result is memory of its own, made for it: no two share any, and none shares it with an input."""
+
+    @abstractmethod
+    def __call__(self, inputs: Sequence[Stored], scalars: list[Any]) -> list[Any]:
+        """The outputs of the program, from its inputs and its run-time numbers."""
+
+    def release(self) -> None:  # noqa: B027
+        """Give back the memory that waits for the next call."""
+
+    def tune(self, again: bool = False, progress: Any = None) -> Any:
+        """Measure which kernels are best: a report, or None where there is nothing to choose."""
+        return None
+
+    def describe(self) -> str:
+        """The steps, a line each; nothing where there are none to tell."""
+        return ""
+
+
+class NodeByNode(Plan):
+    """A plan that calls one kernel of a device for each node."""
+
+    def __init__(self, program: Program, device: Device) -> None:
+        self._run = interpreted(program, device)
+
+    def __call__(self, inputs: Sequence[Stored], scalars: list[Any]) -> list[Any]:
+        return self._run(inputs, scalars)
+
+
+Launch = Callable[[list[Any]], "list[Any] | None"]
+"""Runs once more, with these handles for the inputs that change: the outputs, or None where the run before was of
+another kind, and then nothing has happened."""
+
+
+class Holder(Protocol):
+    """Keeps a run between calls, and can do without."""
+
+    def let_go(self) -> None:
+        """Forget the run; a call that uses it goes on."""
+
+
+class Run(ABC):
+    """Memory of a plan for one caller at a time: what was bound stays bound until it is bound anew."""
+
+    holder: weakref.ref[Holder] | None = None
+    """Who has taken it for good."""
+    distinct: bool
+    """As the plan's."""
+    watched: frozenset[int] = frozenset()
+    """Inputs whose identity tells which steps may be skipped; run-time numbers are -1 - slot."""
+    steady: bool = False
+    """Whether the last run took the steps of the one before it."""
+
+    @abstractmethod
+    def bind(self, number: int, value: Any) -> None:
+        """Say which handle an input is. It must live until the run has ended."""
+
+    @abstractmethod
+    def run_bound(self, inputs: Any, scalars: list[Any], changed: list[int]) -> list[Any]:
+        """Run with the inputs of the run before, except those that `changed`, which the caller has bound.
+
+        Where results are `distinct`, `inputs` need only have, by number, those that changed and, unless the
+        run `is_steady`, those that are watched.
+        """
+
+    def is_current(self) -> bool:
+        """Whether it may still run: its plan would be made the same way now."""
+        return True
+
+    def is_steady(self, changed: list[int]) -> bool:
+        """Whether a run in which only these inputs changed takes the steps of the run before."""
+        return self.steady and self.watched.isdisjoint(changed)
+
+    def launcher(self, changing: list[int]) -> Launch | None:
+        """The shortest way to run as the last time, but for inputs that are `changing`; None where there is none."""
+        return None
+
+
+class BoundPlan(Plan):
+    """A plan that keeps memory, and what was bound to it, from run to run."""
+
+    @abstractmethod
+    def take(self) -> Run:
+        """Memory for a run, for the calling thread alone."""
+
+
+class Engine(Device):
+    """A device that takes whole programs."""
+
+    target: Target
+    """What its kernels are written for."""
+
+    host_memory: ClassVar[bool] = False
+    """Whether its handles are NumPy arrays, and any contiguous array can be one."""
+
+    def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
+        """The plan of a program; `free` tells which inputs may be overwritten."""
+        raise NotImplementedError
+
+    def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
+        """A handle over memory that nobody has written to."""
+        raise NotImplementedError
+
+    def settled(self, handle: Any) -> Any:
+        """A handle of the device as plans expect it: row-major, without gaps."""
+        return handle
+
+    def fused_name(self) -> str:
+        """What `Fusion` around this device is called: how users write the device that records."""
+        return f"Fusion({self!r})"
