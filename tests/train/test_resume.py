@@ -7,11 +7,13 @@ what differed. Here is a sample of it.
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from burn import Cpu, NdArray
@@ -362,3 +364,21 @@ def test_a_copy_of_an_artefact_folder_goes_on_too(initial: Path, tmp_path: Path)
     shutil.copytree(tmp_path / "first", tmp_path / "second")
     train(tmp_path / "second", initial, 3)
     assert differences(tmp_path / "whole", tmp_path / "second") == []
+
+
+@pytest.mark.parametrize("device", [NdArray(), Cpu()], ids=repr)
+def test_a_scheduler_that_goes_astray_is_stopped_before_the_model_is(device: Any, tmp_path: Path) -> None:
+    """The step is replayed by then, and a replay does not look at its numbers."""
+
+    class Astray(LrScheduler):
+        def __init__(self) -> None:
+            self.steps = 0
+
+        def step(self) -> float:
+            self.steps += 1
+            return 1e-3 if self.steps < 6 else math.nan
+
+    learner = LearnerBuilder(tmp_path).renderer(NoRenderer()).build(plain(device), SgdConfig().init(), Astray())
+    with pytest.raises(ArgumentError, match="fit: Astray gives a learning rate of nan"):
+        learner.fit(*loaders())
+    assert all(np.isfinite(each.val().numpy()).all() for _, each in learner.model.leaves())

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from burn.errors import ArgumentError, raise_faults
@@ -343,6 +344,9 @@ class Training:
                         self._restore_generators()
                     continue
                 lr = scheduler.step()
+                rate = lr if lr.__class__ is float else _rate(lr)
+                if not -inf < rate < inf:
+                    raise ArgumentError(f"fit: {type(scheduler).__name__} gives a learning rate of {rate}")
                 if profile is not None:
                     profile.lap("data")
                 items = strategy.train(turn.batches, turn.counts, lr)
@@ -350,7 +354,7 @@ class Training:
                     strategy.sync()
                     profile.lap("training step")
                 context.step += 1
-                context.lr = rate = lr if lr.__class__ is float else _rate(lr)
+                context.lr = rate
                 self._event(Split.Train, items, turn, rate)
                 if batch_end:
                     context.iteration, context.items = self.iteration, items
@@ -567,7 +571,8 @@ class Training:
 
 def _rate(lr: Any) -> float:
     """One number for a learning rate: the highest, where groups have their own."""
-    return max(map(float, lr.values())) if isinstance(lr, Mapping) else float(lr)
+    rates = [*map(float, lr.values())] if isinstance(lr, Mapping) else [float(lr)]
+    return max(rates, key=lambda rate: (not isfinite(rate), rate))  # one that is no number is not passed over
 
 
 def _can_be_read(items: Sequence[Any]) -> bool:
