@@ -11,10 +11,11 @@ import pytest
 import burn
 from burn import Cpu, NdArray, Tensor
 from burn.cube.ir import walk
-from burn.engine.lower.chunks import CHUNK
+from burn.engine.target import Tiles
 from burn.tensor import activation
 
 DEVICE: Any = Cpu()
+CHUNK = Tiles().chunk
 LENGTHS = [4 * CHUNK, 4 * CHUNK + 1, 5 * CHUNK - 31, 7 * CHUNK + 13]
 
 

@@ -6,8 +6,15 @@ import threading
 
 import pytest
 
-from burn.engine.target import Target, lowering_for, target
+from burn.dtype import f32
+from burn.engine.lower.elements import fits_a_loop
+from burn.engine.lower.loops import lower_loop
+from burn.engine.lower.recipe import Recipe
+from burn.engine.schedule.units import Scheduler
+from burn.engine.target import Target, Tiles, lowering_for, target
 from burn.ops import TABLE
+from burn.program.program import Node, Program, Value
+from burn.shape import Shape
 
 
 def test_a_target_keeps_the_composites_that_it_names_and_no_others() -> None:
@@ -37,3 +44,16 @@ def test_the_target_is_that_of_the_innermost_lowering_of_this_thread() -> None:
     with pytest.raises(RuntimeError, match="nothing is being lowered"):
         target()
     assert len(elsewhere) == 1
+
+
+def test_kernels_follow_the_tile_sizes_of_the_target_and_recipes_know_them() -> None:
+    texts, keys = set(), set()
+    for sizes in (Tiles(), Tiles(block=64)):
+        with lowering_for(Target("made up", tiles=sizes)):
+            program = Program((Value(Shape((1000,)), f32),) * 2, 1, 0, (Node(TABLE["exp"], (0,), (), (1,)),), (1,))
+            schedule = Scheduler(program, fits_a_loop).schedule()
+            loop = lower_loop(program, schedule, schedule.units[0])
+            assert loop.extent == -(-1000 // sizes.block)
+            texts.add(str(loop.kernel))
+            keys.add(Recipe("made up", (), lambda: pytest.fail("nobody asks for it")).key_parts)
+    assert len(texts) == len(keys) == 2

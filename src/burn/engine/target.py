@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from burn.dtype import DType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
@@ -47,6 +48,11 @@ class Tiles:
     """Of a row that is kept between two passes, at most."""
     drawn: int = 512
     """Blocks of the random generator."""
+
+    @cached_property
+    def key(self) -> str:
+        """What tells kernels of these sizes from others."""
+        return " ".join(map(str, astuple(self)))
 
 
 @dataclass(frozen=True)
@@ -97,3 +103,13 @@ def target() -> Target:
     if _current.target is None:
         raise RuntimeError("nothing is being lowered: the target is known inside of `lowering_for`")
     return _current.target
+
+
+def tile_sizes() -> Tiles:
+    """Those of the target that kernels are being written for."""
+    return target().tiles
+
+
+def grain_of(work: int) -> int:
+    """How many iterations of a grid are too little for a second unit, if each works on so many elements."""
+    return max(1, target().tiles.grain // max(1, work))

@@ -10,9 +10,9 @@ from typing import Any
 
 from burn.cube.ir import Value
 from burn.dtype import bool_, i32
-from burn.engine.lower.loop_parts import GRAIN
 from burn.engine.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import grain_of
 from burn.program.program import Node, Program
 
 SHORT = (1 << 31) - 1
@@ -70,7 +70,7 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
         with b.grid(total) as i:
             bases = w.bases(i, declared)
             w.store(out, bases.get("out", 0), locate(bases.get("x", 0)))
-        return w.finish(rows, max(1, GRAIN // max(1, shape[dim])), node.op.name)
+        return w.finish(rows, grain_of(shape[dim]), node.op.name)
 
     def body(bases: Steps, steps: Steps, length: Value) -> None:
         with b.lane(length) as j:

@@ -18,13 +18,8 @@ from burn.engine.lower.elements import computed
 from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.lower.loops import LoopWriter
 from burn.engine.schedule.units import Schedule, Unit, is_mask
+from burn.engine.target import tile_sizes
 from burn.program.program import Node, Program
-
-CHUNK = 16384
-"""Elements of a row that one iteration reduces. A multiple of the partial results of a reduction."""
-
-FEW_ROWS = 8
-FEWEST_CHUNKS = 4
 
 Temporary = Callable[[int], int]
 """From a number of bytes to the number of a new temporary."""
@@ -35,8 +30,9 @@ def lower_in_chunks(program: Program, schedule: Schedule, unit: Unit, temporary:
     if unit.rows is None or any(is_mask(program, program.nodes[position]) for position in unit.nodes):
         return None
     rows, length = math.prod(unit.shape[: unit.rows]), math.prod(unit.shape[unit.rows :])
-    chunks = -(-length // CHUNK)
-    if rows >= FEW_ROWS or chunks < FEWEST_CHUNKS:
+    sizes = tile_sizes()
+    chunks = -(-length // sizes.chunk)
+    if rows >= sizes.few_rows or chunks < sizes.fewest_chunks:
         return None
     parts = _Parts(program, schedule, unit)
     if not parts.early:
@@ -122,10 +118,11 @@ class _ChunkWriter(_PartialWriter):
         decomposed = self._outer_sizes(outer)
         reductions = [node for node in self.nodes if node.results[0] in self.partial]
         buffers = [self._partial_buffer(node, write=True) for node in reductions]
+        length_of_chunk = tile_sizes().chunk
         with b.grid(total) as i:
             bases = self._bases(i // chunks, outer, decomposed)
-            start = (i % chunks) * CHUNK
-            here = b.min(count - start, CHUNK)
+            start = (i % chunks) * length_of_chunk
+            here = b.min(count - start, length_of_chunk)
             for node, buffer in zip(reductions, buffers, strict=True):
                 b.store(buffer, i, self._reduced(node, here, bases, steps, start))
         return rows * self.chunks, 1

@@ -13,14 +13,12 @@ from typing import Any
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.engine.lower.elements import computed
-from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, BLOCK_OF_ROW, is_deep, reduced
 from burn.engine.schedule.access import whole
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Node, Program
-
-COLUMNS = 256
-"""Columns that one iteration of the grid takes."""
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the result
 
@@ -89,7 +87,8 @@ class _ColumnWriter:
         b = self.b
         *outer, (width, source_step, result_step) = self.kept
         rows = math.prod(size for size, _, _ in self.reduced)
-        blocks = -(-width // COLUMNS)
+        columns = tile_sizes().columns
+        blocks = -(-width // columns)
         outer_count = math.prod(size for size, _, _ in outer)
         dims, inner = self._declared(outer), self._declared(self.reduced)
         width_size, block_count, row_count = self._size(width), self._size(blocks), self._size(rows)
@@ -98,10 +97,10 @@ class _ColumnWriter:
         deep = is_deep(self.kind, self.dtype, rows, BLOCK)
         with b.grid(total) as i:
             outer_index, block = i // block_count, i % block_count
-            start = block * COLUMNS
+            start = block * columns
             base = _plus(self._position(outer_index, dims, 1), _times(start, step))
             out_base = _plus(self._position(outer_index, dims, 2), _times(start, out_step))
-            with b.lane(b.min(width_size - start, COLUMNS)) as j:
+            with b.lane(b.min(width_size - start, columns)) as j:
                 column = _plus(base, _times(j, step))
 
                 def body(r: Value) -> Value:
@@ -110,7 +109,7 @@ class _ColumnWriter:
                 b.store(
                     self.out, _plus(out_base, _times(j, out_step)), reduced(b, row_count, self.kind, body, deep, BLOCK)
                 )
-        return outer_count * blocks, max(1, GRAIN // max(1, min(width, COLUMNS) * rows))
+        return outer_count * blocks, grain_of(min(width, columns) * rows)
 
     def _along_runs(self) -> tuple[int, int]:
         b = self.b
@@ -137,7 +136,7 @@ class _ColumnWriter:
 
             many = is_deep(self.kind, self.dtype, outer_count, BLOCK)
             b.store(self.out, self._position(i, dims, 2), reduced(b, runs, self.kind, run, many, BLOCK))
-        return kept_count, max(1, GRAIN // max(1, length * outer_count))
+        return kept_count, grain_of(length * outer_count)
 
 
 def _times(index: Any, stride: Any) -> Any:

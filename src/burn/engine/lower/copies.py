@@ -9,9 +9,10 @@ from typing import Any
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import DType
-from burn.engine.lower.loop_parts import GRAIN, JUMP, OUTER, Argument, Loop
+from burn.engine.lower.loop_parts import JUMP, OUTER, Argument, Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access
+from burn.engine.target import grain_of
 from burn.ops.views import contiguous_strides
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
@@ -41,7 +42,7 @@ def copied(access: Access, dtype: DType, target: int, label: str = "copy") -> Lo
         *(Argument("size", number) for number in sizes),
     ]
     recipe = Recipe("copy", (dtype.name, len(outer), steps), lambda: _kernel(dtype, len(outer), steps))
-    return Loop(recipe, arguments, rows, max(1, GRAIN // max(length, 1)), label)
+    return Loop(recipe, arguments, rows, grain_of(length), label)
 
 
 def _kernel(dtype: DType, outer: int, steps: list[int | None]) -> Kernel:

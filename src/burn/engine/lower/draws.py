@@ -16,10 +16,8 @@ from burn.engine.lower.draws_last import draw_last
 from burn.engine.lower.writer import KernelWriter, Routine
 from burn.engine.schedule.images import is_last
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import tile_sizes
 from burn.program.program import Node, Program
-
-CHUNK = 512
-"""Blocks of the generator that one iteration of the grid takes."""
 
 DRAW_GRAIN = 2
 """Iterations below which a draw is not worth a second thread."""
@@ -96,7 +94,8 @@ def _lowered(w: KernelWriter, node: Node, wide: DType, transform: Transform) -> 
     elements = 2 if wide is f64 else 4
     count = w.program.values[result].shape.num_elements()
     whole, rest = divmod(count, elements)
-    chunks = -(-whole // CHUNK)
+    taken = tile_sizes().drawn
+    chunks = -(-whole // taken)
     extent = chunks + (1 if rest else 0)
     total, whole_size, chunk_size = w.size(extent), w.size(whole), w.size(chunks)
 
@@ -108,8 +107,8 @@ def _lowered(w: KernelWriter, node: Node, wide: DType, transform: Transform) -> 
 
     with b.grid(total) as i:
         with b.when(i < chunk_size):
-            start = i * CHUNK
-            with b.lane(b.min(whole_size - start, CHUNK)) as j:
+            start = i * taken
+            with b.lane(b.min(whole_size - start, taken)) as j:
                 block = start + j
                 for position, value in enumerate(drawn(block)):
                     w.store(out, block * elements + position, value)

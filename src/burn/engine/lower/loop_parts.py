@@ -13,22 +13,14 @@ from burn.engine.lower.masks import Mask
 from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule, Unit, is_mask
+from burn.engine.target import tile_sizes
 from burn.program.program import Constant, Node, Program, Scalar
-
-BLOCK = 2048
-"""Elements of a one-dimensional loop that one iteration of the grid takes."""
-
-GRAIN = 16384
-"""Elements below which a loop is not worth a second thread."""
 
 JUMP = {"load": 4.0, "store": 6.0}
 """What an access costs in a lane whose neighbours are not its neighbours in memory, in operations."""
 
 OUTER = 40.0
 """What an iteration of the grid costs before its first lane, in operations."""
-
-SHORTEST_KEPT, LONGEST_KEPT = 256, 1 << 15
-"""Elements of a row for which room is made at least, and at most: on the stack, and in the second cache."""
 
 Dim = tuple[int, dict[tuple[str, int], int]]  # size, stride of each access
 
@@ -190,7 +182,7 @@ class LoopParts:
 
     def _declare_draws(self, length: int) -> None:
         """What each draw needs, if an iteration of the grid reads `length` elements of it."""
-        room = max(SHORTEST_KEPT, 1 << max(length - 1, 0).bit_length())
+        room = max(tile_sizes().shortest_kept, 1 << max(length - 1, 0).bit_length())
         for number in self.draws:
             seed, offset, probability = self.made[number].operands[:3]
             given = (self._given(seed, u64), self._given(offset, u64), self._given(probability, f64))

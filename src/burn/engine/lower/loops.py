@@ -14,13 +14,12 @@ from __future__ import annotations
 import math
 
 from burn.engine.lower.loop_parts import (
-    BLOCK,
-    GRAIN,
     Dim,
     Loop,
 )
 from burn.engine.lower.rows import RowPasses
 from burn.engine.schedule.units import Schedule, Unit
+from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Program
 
 
@@ -54,17 +53,18 @@ class LoopWriter(RowPasses):
             size, strides = dims[0] if dims else (1, {})
             count = self._size(size)
             steps = self._strides(strides)
-            blocks = -(-size // BLOCK) if size else 0
+            block = tile_sizes().block
+            blocks = -(-size // block) if size else 0
             total = self._size(blocks)
-            self._declare_draws(BLOCK)
+            self._declare_draws(block)
             with b.grid(total) as i:
-                start = i * BLOCK
-                length = b.min(count - start, BLOCK)
+                start = i * block
+                length = b.min(count - start, block)
                 bases = {key: self._times(start, step) for key, step in steps.items()}
                 self._draw(bases, length)
                 with b.lane(length) as j:
                     self._element(bases, steps, j)
-            return blocks, max(1, GRAIN // BLOCK)
+            return blocks, grain_of(block)
         *outer, (inner_size, inner) = dims
         rows = math.prod(size for size, _ in outer)
         count = self._size(inner_size)
@@ -77,4 +77,4 @@ class LoopWriter(RowPasses):
             self._draw(bases, count)
             with b.lane(count) as j:
                 self._element(bases, steps, j)
-        return rows, max(1, GRAIN // max(inner_size, 1))
+        return rows, grain_of(inner_size)

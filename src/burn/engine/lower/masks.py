@@ -12,12 +12,10 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.cube.random import philox, random_word, unit_f32
 from burn.dtype import DType, f32, i64, u64
+from burn.engine.target import tile_sizes
 
 ELEMENTS = 4
 """Elements in a block of the generator."""
-
-LONGEST = 1 << 15
-"""Elements of an iteration up to which room is made for them; beyond it each element draws its block alone."""
 
 
 class Mask:
@@ -28,7 +26,8 @@ class Mask:
     ) -> None:
         self.b, self.dtype = b, dtype
         self.seed, self.offset, self.probability = seed, offset, b.cast(probability, f32)
-        self.held: Buffer | None = b.shared(dtype, room + 2 * ELEMENTS) if room <= LONGEST else None
+        kept = room <= tile_sizes().longest_kept  # else each element draws its block alone
+        self.held: Buffer | None = b.shared(dtype, room + 2 * ELEMENTS) if kept else None
         self.start: Any = 0
         self.shift: Any = 0
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from burn.dtype import DType, bool_
 from burn.engine.lower.copies import copied
-from burn.engine.lower.loop_parts import GRAIN, Loop
+from burn.engine.lower.loop_parts import Loop
 from burn.engine.lower.writer import CARRIERS, Dim, KernelWriter, Routine, at, merged, plus, times
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import grain_of
 from burn.program.program import Node, Program
 
 MOST_PARTS = 32
@@ -79,7 +80,7 @@ def lower_cat(program: Program, schedule: Schedule, node: Node) -> Routine | Non
                     w.store(out, plus(begin, at(bases, rows.steps, "out", j)), value)
             i = i - row_count
     longest = max([rows.length for _, rows, _, _ in pieces], default=1)
-    made = w.finish(count, max(1, GRAIN // max(1, longest)), f"cat of {len(parts)}")
+    made = w.finish(count, grain_of(longest), f"cat of {len(parts)}")
     made.joins = True
     return made
 
@@ -126,7 +127,7 @@ def lower_slice_assign(program: Program, schedule: Schedule, node: Node) -> Rout
         with b.when(inside), b.lane(count) as j:
             value = w.load(values, plus(bases[2], times(j, values_step)))
             w.store(out, plus(bases[1], times(first + j * skip, out_step)), value)
-    return w.finish(rows, max(1, GRAIN // max(1, last.size)), "slice_assign")
+    return w.finish(rows, grain_of(last.size), "slice_assign")
 
 
 @dataclass

@@ -18,10 +18,11 @@ from burn.cube.ir import Value
 from burn.dtype import DType, i64
 from burn.engine.lower.elements import computed
 from burn.engine.lower.epilogue import EpilogueWriter, own_operands
-from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, apart
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import logical, result
+from burn.engine.target import grain_of
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ class _PoolWriter:
         reach = math.prod(dim.most_elements() if self.forward else dim.most_windows() for dim in self.dims)
         work = shape[lane] * reach * (shape[inner] if inner else 1)
         label = f"{self.node.op.name} {epilogue.epilogue}" if epilogue.epilogue else self.node.op.name
-        made = Loop(b.finish(), self.arguments, extent, max(1, GRAIN // max(1, work)), label)
+        made = Loop(b.finish(), self.arguments, extent, grain_of(work), label)
         return [*epilogue.before, made]
 
     def _element(self, index: list[Value], reads: list[tuple[Any, list[Any]]]) -> tuple[Value, ...]:

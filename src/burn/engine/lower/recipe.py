@@ -27,8 +27,8 @@ class Recipe:
     __slots__ = ("_target", "_kernel", "_write", "key_parts")
 
     def __init__(self, name: str, parts: tuple[Any, ...], write: Callable[[], Kernel]) -> None:
-        self.key_parts = f"{name} {parts!r}"
         self._target = target()
+        self.key_parts = f"{name} {parts!r} {self._target.tiles.key}"
         self._write: Callable[[], Kernel] | None = write
         self._kernel: Kernel | None = None
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from burn.cube.ir import Value
 from burn.engine.lower.elements import computed
-from burn.engine.lower.loop_parts import GRAIN, LONGEST_KEPT, SHORTEST_KEPT, LoopParts
+from burn.engine.lower.loop_parts import LoopParts
 from burn.engine.lower.partial_sums import BLOCK_OF_ROW, is_deep, reduced
+from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Node
 
 
@@ -45,7 +46,7 @@ class RowPasses(LoopParts):
             for number in self.stores:
                 if number in self.schedule.row_values:
                     b.store(self._buffer(("store", number)), bases["store", number], self.rows[number])
-        return rows, max(1, GRAIN // max(inner_size, 1))
+        return rows, grain_of(inner_size)
 
     def _row_steps(self, inner: list[Any]) -> dict[Any, Any]:
         """The strides along a row; none where it is not one run of memory, and `inner_dims` tells more."""
@@ -108,13 +109,13 @@ class RowPasses(LoopParts):
 
     def _keep(self, length: int) -> None:
         """Make room for costly values that several passes compute."""
-        if length > LONGEST_KEPT:
+        if length > tile_sizes().longest_kept:
             return
         passes = self._passes()
         counts = collections.Counter(number for roots in passes for number in self._needed(roots, set()))
         costly = {n for n, count in counts.items() if count > 1 and self.made[n].op.is_costly}
         counts = collections.Counter(number for roots in passes for number in self._needed(roots, costly))
-        room = max(SHORTEST_KEPT, 1 << (length - 1).bit_length())
+        room = max(tile_sizes().shortest_kept, 1 << (length - 1).bit_length())
         for number in sorted(costly):
             if counts[number] > 1:
                 dtype = computed(self.program.values[number].dtype)

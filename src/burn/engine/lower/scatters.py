@@ -11,11 +11,10 @@ from typing import Any
 
 from burn.cube.ir import Value
 from burn.dtype import HALVES, bool_, i64
-from burn.engine.lower.columns import COLUMNS
 from burn.engine.lower.gathers import checkable, inside, note
-from burn.engine.lower.loop_parts import GRAIN
 from burn.engine.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, merged, plus, times
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Node, Program
 
 COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}
@@ -61,7 +60,8 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
     if len(inner) > 1:
         return None
     width, inner_strides = inner[0] if inner else (1, dict.fromkeys(strides, 0))
-    blocks, rows = -(-width // COLUMNS), math.prod(size for size, _ in outer)
+    columns = tile_sizes().columns
+    blocks, rows = -(-width // columns), math.prod(size for size, _ in outer)
     status = w.status()
     total, block_count, width_size = w.size(rows * blocks), w.size(blocks), w.size(width)
     depth, count = w.size(shape[dim]), w.size(given[dim])
@@ -70,9 +70,9 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
         along["indices"] = w.stride(indices.strides[0])
     declared, steps = w.declared(outer), w.steps(inner_strides)
     with b.grid(total) as i:
-        start = (i % block_count) * COLUMNS
+        start = (i % block_count) * columns
         bases = _moved(w.bases(i // block_count, declared), start, steps)
-        length = b.min(width_size - start, COLUMNS)
+        length = b.min(width_size - start, columns)
 
         def place(key: str, k: Value, j: Any) -> Any:
             return plus(plus(bases.get(key, 0), times(k, along[key])), times(j, steps[key]))
@@ -95,7 +95,7 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
                 if update != "assign":
                     value = getattr(b, COMBINE[update])(w.load(out, target), value)
                 w.store(out, target, value)
-    grain = max(1, GRAIN // max(1, min(width, COLUMNS) * (shape[dim] + given[dim])))
+    grain = grain_of(min(width, columns) * (shape[dim] + given[dim]))
     return w.finish(rows * blocks, grain, node.op.name, Check(node.op.name, dim, shape[dim]))
 
 

@@ -18,9 +18,10 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import DType, f64, i64, u8, u16, u32, u64
 from burn.engine.lower.elements import computed
-from burn.engine.lower.loop_parts import BLOCK, GRAIN, Argument, Loop
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Constant, Program, Scalar
 
 Strides = dict[str, int]
@@ -203,14 +204,15 @@ class KernelWriter:
         *outer, (length, strides) = dims or [(1, {})]
         count, steps = self.size(length), self.steps(strides)
         if not outer:
-            return Rows(-(-length // BLOCK), min(length, BLOCK), lambda i: self._block(i, count, steps), steps)
+            size = tile_sizes().block
+            return Rows(-(-length // size), min(length, size), lambda i: self._block(i, count, size, steps), steps)
         declared = self.declared(outer)
         total = math.prod(size for size, _ in outer)
         return Rows(total, length, lambda i: (self.bases(i, declared), count), steps)
 
-    def _block(self, i: Value, count: Value, steps: Steps) -> tuple[Steps, Value]:
-        start = i * BLOCK
-        return {key: times(start, step) for key, step in steps.items()}, self.b.min(count - start, BLOCK)
+    def _block(self, i: Value, count: Value, size: int, steps: Steps) -> tuple[Steps, Value]:
+        start = i * size
+        return {key: times(start, step) for key, step in steps.items()}, self.b.min(count - start, size)
 
     def walk(self, dims: list[Dim], body: Callable[[Steps, Steps, Value], None]) -> tuple[int, int]:
         """Rows on the grid: `body(bases, steps, length)` writes one. Gives the extent and the grain of the grid."""
@@ -218,7 +220,7 @@ class KernelWriter:
         with self.b.grid(self.size(rows.count)) as i:
             bases, length = rows.begin(i)
             body(bases, rows.steps, length)
-        return rows.count, max(1, GRAIN // max(1, rows.length))
+        return rows.count, grain_of(rows.length)
 
     def finish(self, extent: int, grain: int, label: str, check: Check | None = None) -> Routine:
         """The finished piece of work."""

@@ -21,11 +21,12 @@ from burn.backend.cpu.target import features
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
-from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.lower.partial_sums import sum_of_parts
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.windows import Window
 from burn.engine.schedule.access import Access
+from burn.engine.target import grain_of
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -159,7 +160,7 @@ class _Tiled:
             return b.finish()
 
         recipe = Recipe("tiled weight gradient patches", tuple(vars(form).values()), write)
-        return Loop(recipe, arguments, tiles, max(1, GRAIN // (POINTS * form.read)), "map patches")
+        return Loop(recipe, arguments, tiles, grain_of(POINTS * form.read), "map patches")
 
     def products(
         self, x: Access, gradient: Access, held: tuple[int, int, int], tiles: int, parts: int, label: str
@@ -371,4 +372,4 @@ def _mapped_back(form: Form, sums: int, weight: Access, parts: int) -> Loop:
         return b.finish()
 
     recipe = Recipe("tiled weight gradient back", (chunk, lanes), write)
-    return Loop(recipe, arguments, extent, max(1, GRAIN // (POINTS * lanes * parts)), "map back")
+    return Loop(recipe, arguments, extent, grain_of(POINTS * lanes * parts), "map back")

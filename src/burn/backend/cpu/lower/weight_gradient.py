@@ -23,11 +23,12 @@ from burn.backend.cpu.lower.tiles import GradientTile, gradient_tile
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
-from burn.engine.lower.loop_parts import GRAIN, Argument, Loop
+from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, sum_of_parts
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.windows import Window, inner
 from burn.engine.schedule.access import Access
+from burn.engine.target import grain_of
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -322,4 +323,4 @@ def _added(sums: int, weight: Access, shape: Shape, parts: int) -> Loop:
         return b.finish()
 
     recipe = Recipe("weight gradient sums", (taps, lanes), write)
-    return Loop(recipe, arguments, channels // lanes * read, max(1, GRAIN // (taps * lanes * parts)), "add parts")
+    return Loop(recipe, arguments, channels // lanes * read, grain_of(taps * lanes * parts), "add parts")

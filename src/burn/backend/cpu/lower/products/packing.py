@@ -14,8 +14,9 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Operand, Value
 from burn.dtype import DType
 from burn.engine.lower.copies import Packing
-from burn.engine.lower.loop_parts import GRAIN, Argument
+from burn.engine.lower.loop_parts import Argument
 from burn.engine.lower.recipe import Recipe
+from burn.engine.target import grain_of
 
 BLOCK = 64
 """Rows that one iteration packs."""
@@ -88,7 +89,7 @@ def pack(form: Form, tile: Tile, dtype: DType, target: int) -> Packing:
     narrow = form.columns < tile.columns
     parts = (tile.vectors, tile.lanes, dtype.name, form.dtype.name, steps, narrow)
     recipe = Recipe("pack product", parts, lambda: _kernel(tile, (dtype, form.dtype), steps, narrow))
-    grain = max(1, GRAIN // (BLOCK * tile.columns))
+    grain = grain_of(BLOCK * tile.columns)
     return Packing(recipe, arguments, panels * blocks, grain, "pack")
 
 
