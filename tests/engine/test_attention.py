@@ -13,11 +13,11 @@ import burn
 from burn import NdArray
 from burn.backend import Autodiff, Cpu
 from burn.backend.cpu.features import SETS, named, runnable
-from burn.backend.cpu.lower.attention.causal import NOTHING, Causal, causal_of
-from burn.backend.cpu.lower.attention.choice import Sizes, Tiling, chosen
-from burn.backend.cpu.lower.attention.form import LATER, Form
+from burn.backend.cpu.lower.attention.choice import Tiling, chosen
 from burn.backend.cpu.target import target_of
 from burn.engine.lower.epilogue import MADE, Term
+from burn.engine.patterns.attention.causal import NOTHING, Causal, causal_of
+from burn.engine.patterns.attention.form import LATER, Form, Sizes
 from burn.engine.target import lowering_for
 from burn.nn.attention import MhaInput, MultiHeadAttentionConfig
 from burn.ops.attention import attention

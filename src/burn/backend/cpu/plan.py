@@ -17,11 +17,8 @@ from burn.backend.cpu import tuning
 from burn.backend.cpu.bound import HostCall, bytes_of
 from burn.backend.cpu.compiler import object_of
 from burn.backend.cpu.instance import Instance
-from burn.backend.cpu.lower.attention.find import fuse_attention
-from burn.backend.cpu.lower.blocks import fuse_blocks
 from burn.backend.cpu.lower.calls import CpuCalls
-from burn.backend.cpu.lower.layouts import assign_layouts
-from burn.backend.cpu.lower.widening import widen_halves
+from burn.backend.cpu.lower.passes import PASSES
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
@@ -41,23 +38,11 @@ from burn.engine.schedule.arena import plan_arena
 from burn.engine.schedule.prologue import MOST_KEPT, Prologue
 from burn.engine.schedule.units import Scheduler, Unit
 from burn.engine.target import lowering_for
-from burn.program.passes import drop_identities, remove_dead, run_passes, share_equal
+from burn.program.passes import run_passes
 from burn.program.program import Program, Value
 
 if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
-
-PASSES = [
-    ("drop identities", drop_identities),
-    ("widen halves", widen_halves),
-    ("share equal", share_equal),
-    ("remove dead", remove_dead),
-    ("attention", fuse_attention),
-    ("layouts", assign_layouts),
-    ("remove what layouts left", remove_dead),
-    ("blocks", fuse_blocks),
-]
-
 
 Work = Loop | HostCall
 

@@ -6,12 +6,13 @@ Images and their gradients are made by `burn.backend.cpu.lower.direct`, gradient
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.backend.cpu.lower.direct import is_depthwise, lower_direct, windows_of
 from burn.backend.cpu.lower.weight_gradient import lower_weight_gradient
 from burn.dtype import f32
 from burn.engine.lower.epilogue import epilogue_of, own_operands
+from burn.engine.patterns.convolutions import CONVOLUTIONS, shapes_of
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import is_last
 from burn.program.fused import to_first
@@ -21,18 +22,7 @@ if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import CpuCalls
     from burn.engine.lower.loop_parts import Loop
 
-CONVOLUTIONS = frozenset(("conv", "conv_x_backward", "conv_weight_backward"))
-
 Sizes = tuple[int, ...]
-
-
-def shapes_of(node: Node, values: Any) -> tuple[Sizes, Sizes, Sizes]:
-    """The logical shapes of x, weight and the result of a convolution node in logical order."""
-    first, second = (tuple(values[number].shape) for number in node.operands[:2])
-    made = tuple(values[node.results[0]].shape)
-    if node.op.name == "conv":
-        return first, second, made
-    return (made, second, first) if node.op.name == "conv_x_backward" else (first, made, second)
 
 
 def has_a_kernel(program: Program, node: Node) -> bool:

@@ -1,5 +1,4 @@
 """Attention in tiles: products, softmax and weighted sums in one kernel, without the scores in memory.
 
-`find` recognises it on a program, whoever wrote it there; `choice` says where one kernel is faster than three steps
-and in which tiles it goes; `kernel` writes it.
+`choice` says where one kernel is faster than three steps and in which tiles it goes; `kernel` writes it.
 """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from burn.backend.cpu.target import features
 from burn.dtype import f32
+from burn.engine.patterns.attention.form import Sizes
 from burn.engine.target import target
 
 MOST_KEYS = 256
@@ -44,17 +45,6 @@ class Tiling:
     def queries(self) -> int:
         """Queries of a tile."""
         return self.lanes * self.vectors
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What a choice depends on: heads of all items, queries and keys of each, numbers of a key and of a value."""
-
-    heads: int
-    queries: int
-    keys: int
-    size: int
-    width: int
 
 
 def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:

@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from math import gcd, inf, prod
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.attention.causal import causal_of
-from burn.backend.cpu.lower.attention.choice import Sizes, chosen
-from burn.backend.cpu.lower.attention.form import Form
+from burn.backend.cpu.lower.attention.choice import chosen
 from burn.backend.cpu.lower.attention.terms import TermWriter
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
 from burn.engine.lower.loop_parts import Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.writer import KernelWriter, Steps, merged, plus, times
+from burn.engine.patterns.attention.causal import causal_of
+from burn.engine.patterns.attention.form import Form, Sizes
 from burn.engine.schedule.access import whole
 from burn.engine.schedule.images import permuted
 from burn.program.fused import Term

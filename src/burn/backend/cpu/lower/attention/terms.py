@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from burn.backend.cpu.lower.attention.form import LATER, Form
 from burn.cube.ir import Value
 from burn.dtype import dtype as dtype_named
 from burn.dtype import f32, i64
 from burn.engine.lower.elements import term
 from burn.engine.lower.writer import KernelWriter, Source, Steps, plus, times
+from burn.engine.patterns.attention.form import LATER, Form
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import permuted
 from burn.program.fused import MADE, Reference, Term

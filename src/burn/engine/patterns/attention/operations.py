@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from burn.backend.cpu.lower.attention.form import LATER, TENSOR
 from burn.dtype import DType, bool_, f32
 from burn.engine.lower.elements import computed, is_term
 from burn.engine.lower.epilogue import Collector
+from burn.engine.patterns.attention.form import LATER, TENSOR
 from burn.program.fused import MADE, Reference
 from burn.program.program import Constant, Node, Program, Scalar
 from burn.shape import Shape

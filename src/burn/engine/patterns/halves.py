@@ -5,8 +5,8 @@ Their kernels know f32 alone. Operands are cast before and results after; the ca
 
 from __future__ import annotations
 
-from burn.backend.cpu.lower.convolution import CONVOLUTIONS
 from burn.dtype import HALVES, DType, f32
+from burn.engine.patterns.convolutions import CONVOLUTIONS
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation
 from burn.program.program import Node, Operand, Program, Value

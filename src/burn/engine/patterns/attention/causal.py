@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from burn.backend.cpu.lower.attention.form import LATER, TENSOR, Form
+from burn.engine.patterns.attention.form import LATER, TENSOR, Form
 from burn.program.fused import MADE, Reference, Term
 from burn.program.program import Constant
 

@@ -17,13 +17,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from burn.backend.cpu.lower.chains import Chain, ChainFinder
-from burn.backend.cpu.lower.convolution import CONVOLUTIONS, has_a_kernel, shapes_of
-from burn.backend.cpu.lower.direct import reads_anyhow
-from burn.backend.cpu.lower.products import fits
 from burn.engine.lower.draws_last import DRAWS, is_drawn_last
 from burn.engine.lower.elements import fits_a_loop
 from burn.engine.lower.pooling import BACKWARD, FORWARD, windows_of
+from burn.engine.patterns.chains import Chain, ChainFinder
+from burn.engine.patterns.convolutions import CONVOLUTIONS, shapes_of
+from burn.engine.patterns.kernels import Kernels
 from burn.engine.schedule.units import is_map
 from burn.ops.op import TABLE
 from burn.program.fused import CHANNEL, CHANNELS_LAST, IMAGE, NUMBER, Epilogue, Fused, to_first, to_last
@@ -42,17 +41,19 @@ CALLS = frozenset(("attention", "matmul", *FORWARD, *BACKWARD))
 """Operations whose operands must have memory."""
 
 
-def assign_layouts(program: Program, notes: Explanation) -> Program:
+def assign_layouts(program: Program, notes: Explanation, kernels: Kernels) -> Program:
     """Keep images channels-last where the program has convolutions; give kernels operands they can read."""
-    return _Layouts(program, notes).run()
+    return _Layouts(program, notes, kernels).run()
 
 
 class _Layouts:
-    def __init__(self, program: Program, notes: Explanation) -> None:
-        self.program, self.notes = program, notes
+    def __init__(self, program: Program, notes: Explanation, kernels: Kernels) -> None:
+        self.program, self.notes, self.kernels = program, notes, kernels
         self.uses = program.uses()
         self.producer = program.producer()
-        self.convolutions = {position for position, node in enumerate(program.nodes) if has_a_kernel(program, node)}
+        self.convolutions = {
+            position for position, node in enumerate(program.nodes) if kernels.convolution(program, node)
+        }
         for position, node in enumerate(program.nodes):
             if node.op.name in CONVOLUTIONS and position not in self.convolutions:
                 notes.decline("layouts", f"{node.op.name} {list(node.attributes)} has no kernel")
@@ -223,7 +224,9 @@ class _Layouts:
         """What kernels of our own do to their results before they store them."""
         finder = ChainFinder(self.program)
         pools = [position for position, node in enumerate(self.program.nodes) if self._is_mean_gradient(node)]
-        products = {position for position, node in enumerate(self.program.nodes) if fits(self.program, node)}
+        products = {
+            position for position, node in enumerate(self.program.nodes) if self.kernels.product(self.program, node)
+        }
         images = {each for each in self.convolutions if self.program.nodes[each].op.name != "conv_weight_backward"}
         for position in sorted([*images, *pools, *products]):
             own = position in products
@@ -283,7 +286,7 @@ class _Layouts:
         """Whether a convolution reads its image in any order: lanes do not go through it."""
         if image in self.constant:
             return False
-        return reads_anyhow(node.op.name, *shapes_of(node, self.program.values), node.attributes)
+        return self.kernels.reads_in_any_order(node.op.name, *shapes_of(node, self.program.values), node.attributes)
 
     # Pooling
 

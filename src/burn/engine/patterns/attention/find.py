@@ -15,13 +15,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from burn.backend.cpu.lower.attention.choice import Sizes, chosen
-from burn.backend.cpu.lower.attention.form import Form
-from burn.backend.cpu.lower.attention.operations import Reader, Unreadable
-from burn.backend.cpu.lower.attention.softmax import Declined, Graph, Softmax, softmax_of
 from burn.dtype import f32
 from burn.engine.lower.elements import computed, is_term
 from burn.engine.lower.epilogue import Collector
+from burn.engine.patterns.attention.form import Form, Sizes
+from burn.engine.patterns.attention.operations import Reader, Unreadable
+from burn.engine.patterns.attention.softmax import Declined, Graph, Softmax, softmax_of
+from burn.engine.patterns.kernels import Kernels
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation, rebuild, remove_dead
 from burn.program.program import Node, Program
@@ -30,10 +30,10 @@ LONGEST = 12
 """Operations between a product and the softmax, at most."""
 
 
-def fuse_attention(program: Program, notes: Explanation) -> Program:
+def fuse_attention(program: Program, notes: Explanation, kernels: Kernels) -> Program:
     """Make each attention one node."""
     names = {node.op.name for node in program.nodes}
-    return _Finder(program, notes).run() if {"matmul", "exp", "max_dims"} <= names else program
+    return _Finder(program, notes, kernels).run() if {"matmul", "exp", "max_dims"} <= names else program
 
 
 def is_known(node: Node) -> bool:
@@ -42,8 +42,8 @@ def is_known(node: Node) -> bool:
 
 
 class _Finder:
-    def __init__(self, program: Program, notes: Explanation) -> None:
-        self.program, self.notes, self.graph = program, notes, Graph(program)
+    def __init__(self, program: Program, notes: Explanation, kernels: Kernels) -> None:
+        self.program, self.notes, self.kernels, self.graph = program, notes, kernels, Graph(program)
         self.leads = self._lead()
 
     def run(self) -> Program:
@@ -85,7 +85,7 @@ class _Finder:
         kinds = tuple(kind for _, kind in first.operands)
         form = Form(before=tuple(first.terms), after=tuple(second.terms), kinds=kinds, order=order, floor=floor)
         sizes = Sizes(prod(made[:-2]), made[-2], shape[-1], values[0].shape[-1], made[-1])
-        if 0 in made or chosen(sizes, form.needs_all) is None:
+        if 0 in made or not self.kernels.attention(sizes, form.needs_all):
             raise Declined(f"{sizes} is faster in steps")
         operands = (query, key, value, *(given for given, _ in first.operands))
         return Node(TABLE["attention"], operands, (), (result,), form), moves

@@ -1,0 +1,24 @@
+"""What patterns ask a target: which kernels it has beside those of the engine. Nodes are made for these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from burn.engine.patterns.attention.form import Sizes
+from burn.program.program import Node, Program
+
+Shape = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels of a target, each as the question whether it takes a node."""
+
+    product: Callable[[Program, Node], bool]
+    convolution: Callable[[Program, Node], bool]
+    reads_in_any_order: Callable[[str, Shape, Shape, Shape, Sequence[Any]], bool]
+    """Whether a convolution of a name, by its shapes (x, weight, result) and attributes, reads images in any order."""
+    attention: Callable[[Sizes, bool], bool]
+    """Whether one kernel is faster than separate steps; the flag tells that all keys are needed at once."""
