@@ -20,13 +20,14 @@ from burn import Cpu, NdArray
 from burn.backend.cpu import tuning
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.settings import settings
-from burn.backend.cpu.tuning import OFF, ON, Question, asking, measuring, pick, using
-from burn.backend.cpu.tuning.answers import Answers
-from burn.backend.cpu.tuning.inputs import MadeUp
-from burn.backend.cpu.tuning.report import Report, Row
-from burn.backend.cpu.tuning.store import NAME, Store, TuningWarning
+from burn.backend.cpu.tuning import OFF, ON, Question, asking_here, measuring, using
 from burn.backend.cpu.tuning.timing import Contestant, by_turns, time_differences
-from burn.backend.cpu.tuning.verdict import decide
+from burn.engine.tuning import pick
+from burn.engine.tuning.answers import Answers
+from burn.engine.tuning.inputs import MadeUp
+from burn.engine.tuning.report import Report, Row
+from burn.engine.tuning.store import NAME, Store, TuningWarning
+from burn.engine.tuning.verdict import decide
 from burn.errors import ArgumentError
 from burn.tensor.module import ConvOptions, conv2d
 
@@ -119,7 +120,7 @@ def test_only_the_machines_of_late_are_kept(folder: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from burn.backend.cpu.tuning.store import Store
+from burn.engine.tuning.store import Store
 for number in range(20):
     Store(Path(sys.argv[1]), "a machine").add({f"{sys.argv[2]} {number}": "a"})
 """
@@ -137,37 +138,39 @@ def test_processes_that_write_at_once_lose_nothing(folder: Path) -> None:
 
 
 def test_a_question_gets_its_default_until_somebody_knows_better() -> None:
-    def ask() -> str:
-        return pick("test", (1, 2), ("a", "b"), "a")
+    def ask(numbers: tuple[int, ...] = (1, 2), candidates: tuple[str, ...] = ("a", "b")) -> str:
+        with asking_here("fast", settings().features):
+            return pick("test", numbers, candidates, "a")
 
     assert ask() == "a"
     tuning.answers().add({Question("test", (1, 2), pool().threads, "fast", settings().features, ("a", "b")): "b"})
     assert ask() == "b"
-    assert pick("test", (1, 3), ("a", "b"), "a") == "a"
-    assert pick("test", (1, 2), ("a", "b", "c"), "a") == "a"
+    assert ask((1, 3)) == "a"
+    assert ask(candidates=("a", "b", "c")) == "a"
+    assert pick("test", (1, 2), ("a", "b"), "a") == "a"  # no plan is made
     with using(OFF):
         assert ask() == "a"
 
 
 def test_the_accuracy_of_the_device_is_part_of_a_question() -> None:
     tuning.answers().add({Question("test", (), pool().threads, "fast", "native", ("a", "b")): "b"})
-    with asking("exact", "native") as asked:
+    with asking_here("exact", "native") as asked:
         assert pick("test", (), ("a", "b"), "a") == "a"
     assert [each.accuracy for each in asked.answers] == ["exact"]
-    with asking("fast", "native"):
+    with asking_here("fast", "native"):
         assert pick("test", (), ("a", "b"), "a") == "b"
 
 
 def test_the_instruction_sets_of_the_device_are_part_of_a_question() -> None:
     tuning.answers().add({Question("test", (), pool().threads, "fast", "native", ("a", "b")): "b"})
-    with asking("fast", "avx2") as asked:
+    with asking_here("fast", "avx2") as asked:
         assert pick("test", (), ("a", "b"), "a") == "a"
     assert [each.features for each in asked.answers] == ["avx2"]
 
 
 def test_fixed_answers_come_first_and_one_candidate_is_no_question() -> None:
     question = Question("test", (), pool().threads, "fast", "native", ("a", "b"))
-    with using(OFF), asking("fast", "native", {question: "b"}) as asked:
+    with using(OFF), asking_here("fast", "native", {question: "b"}) as asked:
         assert pick("test", (), ("a", "b"), "a") == "b"
         assert pick("test", (), ("a",), "a") == "a"
     assert asked.answers == {question: "b"}

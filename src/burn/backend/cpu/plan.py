@@ -76,7 +76,7 @@ class Plan(BoundPlan):
         """Lower the program for the number of threads and the answers of this moment."""
         self.threads, self.generation = pool().threads, tuning.answers().generation
         settings = self.device.settings
-        asking = tuning.asking(settings.accuracy, settings.features, self._fixed)
+        asking = tuning.asking_here(settings.accuracy, settings.features, self._fixed)
         with lowering_for(target_of(self.features, self.threads)), asking as self.asked:
             self.program = run_passes(self.source, PASSES)
             self._lower_all()

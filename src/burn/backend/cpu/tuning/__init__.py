@@ -16,14 +16,11 @@ them later: full of what the other steps left there. Which step of a plan differ
 Candidates give the same results within the accuracy that the device was told: a lowering offers no others.
 """
 
-from burn.backend.cpu.tuning.answers import answers
-from burn.backend.cpu.tuning.asking import Asked, asking, pick
+from burn.backend.cpu.tuning.known import answers, asking_here
 from burn.backend.cpu.tuning.measuring import Progress, measure
-from burn.backend.cpu.tuning.modes import OFF, ON, REMEMBERED, mode, using
-from burn.backend.cpu.tuning.question import Question
-from burn.backend.cpu.tuning.report import Report, Row, listening, tell
+from burn.engine.tuning import OFF, ON, REMEMBERED, Asked, Question, Report, Row, listening, mode, tell, using
 
 __all__ = [
-    "OFF", "ON", "REMEMBERED", "Asked", "Progress", "Question", "Report", "Row", "answers", "asking", "listening",
-    "measure", "mode", "pick", "tell", "using",
+    "OFF", "ON", "REMEMBERED", "Asked", "Progress", "Question", "Report", "Row", "answers", "asking_here", "listening",
+    "measure", "mode", "tell", "using",
 ]  # fmt: skip

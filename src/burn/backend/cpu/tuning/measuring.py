@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu.tuning.answers import answers
-from burn.backend.cpu.tuning.inputs import MadeUp
-from burn.backend.cpu.tuning.question import Question
-from burn.backend.cpu.tuning.report import Report, Row, bar
+from burn.backend.cpu.tuning.known import answers
 from burn.backend.cpu.tuning.timing import Contestant, agree, time_differences, time_whole
-from burn.backend.cpu.tuning.verdict import decide
+from burn.engine.tuning.inputs import MadeUp
+from burn.engine.tuning.question import Question
+from burn.engine.tuning.report import Report, Row, bar
+from burn.engine.tuning.verdict import decide
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.cpu.runner import StepArray
-from burn.backend.cpu.tuning.inputs import MadeUp
+from burn.engine.tuning.inputs import MadeUp
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan

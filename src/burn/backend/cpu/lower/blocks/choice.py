@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from burn.backend.cpu.lower.blocks.stage import POOLING, Block, Stage
 from burn.backend.cpu.lower.tiles import Tile, lanes_for, shared_pixels, tile_of
-from burn.backend.cpu.tuning import pick
 from burn.dtype import f32
 from burn.engine.target import target
+from burn.engine.tuning import pick
 
 NEAR = 16 << 10
 """Bytes between two stages that stay in the nearest cache, beside what they are made of."""

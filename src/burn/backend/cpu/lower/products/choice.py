@@ -14,7 +14,7 @@ from burn.backend.cpu.features import Features
 from burn.backend.cpu.lower.products.form import Batch, Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile, fits_registers, lanes_of
 from burn.backend.cpu.target import features
-from burn.backend.cpu.tuning import pick
+from burn.engine.tuning import pick
 
 PACKED, INSIDE, DIRECT = "packed", "inside", "direct"
 """How panels of the second operand are read: packed by a step before, packed by each iteration, or where they lie."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from burn.backend.cpu.lower.winograd.kernel import Winograd
 from burn.backend.cpu.lower.winograd.maps import F2, F4, Scheme
 from burn.backend.cpu.settings import FAST
-from burn.backend.cpu.tuning import pick
 from burn.dtype import f32
 from burn.engine.schedule.access import Access
+from burn.engine.tuning import pick
 from burn.program.program import Node
 
 if TYPE_CHECKING:

@@ -13,18 +13,11 @@ import contextlib
 import importlib
 import json
 import os
-import platform
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from burn.backend.cpu.cache import cache_directory
-from burn.backend.cpu.compiler import lowering
-from burn.backend.cpu.features import host_features
-from burn.version import __version__
 
 NAME, LOCK = "tuning.json", "tuning.lock"
 FORMAT = 1
@@ -133,22 +126,3 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _warn(what: str) -> None:
     warnings.warn(f"tuning: {what}", TuningWarning, stacklevel=4)
-
-
-@cache
-def machine() -> str:
-    """The processor, what of it is used, and which kernels were measured: answers hold for nothing else."""
-    wanted = ("vendor_id", "cpu family", "model")
-    found: dict[str, str] = {}
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            name, _, value = line.partition(":")
-            if name.strip() in wanted:
-                found.setdefault(name.strip(), value.strip())
-    processor = " ".join(found[name] for name in wanted if name in found) or platform.processor() or platform.machine()
-    return f"{processor}; {host_features().key}; burn {__version__} {lowering()[:16]}"
-
-
-def default_store() -> Store:
-    """The store of this user."""
-    return Store(cache_directory(), machine())

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping
-from functools import cache
 
-from burn.backend.cpu.tuning.question import Question
-from burn.backend.cpu.tuning.store import Store, default_store
+from burn.engine.tuning.question import Question
+from burn.engine.tuning.store import Store
 
 
 class Answers:
     """Answers by question. `generation` grows with every new one: plans look whether theirs still hold."""
 
-    def __init__(self, open_store: Callable[[], Store] = default_store) -> None:
+    def __init__(self, open_store: Callable[[], Store]) -> None:
         self.generation = 0
         self._open = open_store
         self._store: Store | None = None
@@ -51,23 +49,13 @@ class Answers:
             self._known = {}
             self.generation += 1
 
+    def after_fork(self) -> None:
+        """In a child, where whoever held the lock is not there to give it back."""
+        self._lock = threading.Lock()
+
     def _load(self) -> None:
         with self._lock:
             if self._store is None:
                 store = self._open()
                 self._known = store.load()
                 self._store = store
-
-
-@cache
-def answers() -> Answers:
-    """Those of this process."""
-    return Answers()
-
-
-def _after_fork_in_child() -> None:
-    answers()._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

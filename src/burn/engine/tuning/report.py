@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from burn.backend.cpu.tuning.question import Question
+from burn.engine.tuning.question import Question
 
 WIDTH = 30
 

@@ -1,0 +1,70 @@
+"""Asking: `pick` for lowerings, and `asking` for a plan that notes what was asked while it was made."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from burn.engine.tuning.answers import Answers
+from burn.engine.tuning.modes import OFF, mode
+from burn.engine.tuning.question import Question
+
+
+@dataclass
+class Asked:
+    """The questions of one plan: for each, the default and what was answered. `fixed` answers come before `known`."""
+
+    threads: int
+    accuracy: str
+    features: str
+    known: Answers
+    fixed: Mapping[Question, str] = field(default_factory=dict)
+    defaults: dict[Question, str] = field(default_factory=dict)
+    answers: dict[Question, str] = field(default_factory=dict)
+
+    def holds(self) -> bool:
+        """Whether the same questions would get the same answers now."""
+        return all(self.answer(each, self.defaults[each]) == given for each, given in self.answers.items())
+
+    def answer(self, question: Question, default: str) -> str:
+        """What is fixed, else what is known, else the default."""
+        if question in self.fixed:
+            return self.fixed[question]
+        if mode() == OFF:
+            return default
+        return self.known.of(question) or default
+
+
+class _Current(threading.local):
+    asked: Asked | None = None
+
+
+_current = _Current()
+
+
+@contextlib.contextmanager
+def asking(asked: Asked) -> Iterator[Asked]:
+    """Note what is asked in this thread."""
+    before, _current.asked = _current.asked, asked
+    try:
+        yield asked
+    finally:
+        _current.asked = before
+
+
+def pick(family: str, numbers: Sequence[int | str], candidates: Sequence[str], default: str) -> str:
+    """The candidate that does a step: what was measured, else the default, as where no plan is made.
+
+    `numbers` are whatever tells apart cases with different winners; the number of threads, the accuracy and
+    the instruction sets of the device are known. Every candidate must be right for them.
+    """
+    assert default in candidates, f"{family}: the default {default} is no candidate"
+    asked = _current.asked
+    if len(candidates) == 1 or asked is None:
+        return default
+    question = Question(family, tuple(numbers), asked.threads, asked.accuracy, asked.features, tuple(candidates))
+    asked.defaults[question] = default
+    answer = asked.answers[question] = asked.answer(question, default)
+    return answer
