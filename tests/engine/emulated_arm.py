@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from burn.backend.cpu.bound import NO_FAULT, HostCall
+from burn.backend.cpu.bound import NO_FAULT
 from burn.backend.cpu.compiler import object_of
 from burn.backend.cpu.plan import Plan
+from burn.engine.plan import HostCall
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import ctypes
 from array import array
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from burn.backend.cpu.native import Binding
 from burn.backend.cpu.runner import StepArray
 from burn.engine.lower.loop_parts import Loop
 from burn.engine.lower.writer import Check, Routine
+from burn.engine.plan import HostCall
 from burn.engine.schedule.prologue import EVERYTHING, Variant
-from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan
@@ -32,23 +31,6 @@ NO_FAULT = (0, -1)
 
 HOST_CALLS: collections.Counter[str] = collections.Counter()
 """How often this process has run a row on NumPy inside of a plan, for lack of a kernel."""
-
-
-@dataclass
-class HostCall:
-    """A node that runs on NumPy."""
-
-    node: Node
-
-    def __str__(self) -> str:
-        op = self.node.op
-        return f"{op.name}: its row has no element" if op.is_elementwise and op.element is None else op.name
-
-
-def bytes_of(program: Program, number: int) -> int:
-    """The size of a value, at least one byte."""
-    value = program.values[number]
-    return max(value.shape.num_elements() * value.dtype.size, 1)
 
 
 class Bound:

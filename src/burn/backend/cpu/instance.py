@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound, HostCall, bytes_of
+from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.runner import StepArray
 from burn.backend.cpu.tuning.known import answers
+from burn.engine.plan import HostCall, bytes_of
 from burn.engine.runtime import Launch, Run
 from burn.engine.schedule.prologue import MOST_VARIANTS, Memory
 from burn.errors import too_large

@@ -1,8 +1,7 @@
 """Plans: a program made ready to run again and again.
 
-The program is simplified, cut into units, and every unit becomes kernels or a call of a NumPy
-kernel. What is not a result lives in an arena whose layout follows from who reads what until
-when; kernels between two NumPy calls run in one native call.
+The program is simplified and lowered for the processor (see `burn.engine.plan`); kernels between two NumPy calls run in
+one native call. Each run takes an instance, its memory, so threads may share a plan.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu import tuning
-from burn.backend.cpu.bound import HostCall, bytes_of
 from burn.backend.cpu.compiler import object_of
 from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.lower.calls import CpuCalls
@@ -22,29 +20,16 @@ from burn.backend.cpu.lower.passes import PASSES
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
-from burn.engine.lower.chunks import lower_in_chunks
-from burn.engine.lower.columns import lower_column
-from burn.engine.lower.copies import Packing
-from burn.engine.lower.elements import fits_a_loop
-from burn.engine.lower.kernels import lower_kernel
 from burn.engine.lower.loop_parts import Loop
-from burn.engine.lower.loops import lower_loop
-from burn.engine.lower.moves import lower_copy
-from burn.engine.lower.repeats import Repeats
-from burn.engine.lower.writer import Routine
+from burn.engine.plan import Lowered
 from burn.engine.runtime import BoundPlan, Stored
-from burn.engine.schedule.access import Access
-from burn.engine.schedule.arena import plan_arena
-from burn.engine.schedule.prologue import MOST_KEPT, Prologue
-from burn.engine.schedule.units import Scheduler, Unit
+from burn.engine.schedule.units import Schedule
 from burn.engine.target import lowering_for
 from burn.program.passes import run_passes
-from burn.program.program import Program, Value
+from burn.program.program import Program
 
 if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
-
-Work = Loop | HostCall
 
 MOST_INSTANCES = 4
 
@@ -57,7 +42,7 @@ def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
     return plan
 
 
-class Plan(BoundPlan):
+class Plan(Lowered, BoundPlan):
     """What `prepare` makes. Calling it runs it; several threads may do so at once.
 
     `fixed` are answers to questions of its lowering that hold whatever was measured.
@@ -78,190 +63,15 @@ class Plan(BoundPlan):
         settings = self.device.settings
         asking = tuning.asking_here(settings.accuracy, settings.features, self._fixed)
         with lowering_for(target_of(self.features, self.threads)), asking as self.asked:
-            self.program = run_passes(self.source, PASSES)
-            self._lower_all()
+            self.lower(run_passes(self.source, PASSES), self.free)
+        self.instances: collections.deque[Instance] = collections.deque()
         self.__dict__.pop("_built", None)
         self._built = copy.copy(self)
         """What instances go by: the plan may be built anew, for another number of threads, while they run."""
 
-    def _lower_all(self) -> None:
-        program, free = self.program, self.free
-        self.schedule = Scheduler(program, fits_a_loop).schedule()
-        self.calls = CpuCalls(program, self.schedule, self.device.settings)
-        repeats = Repeats(program, self.schedule)
-        self.works: list[Work] = [work for unit in self.schedule.units for work in self._lower(unit, repeats)]
-        self.copied = self._copy_out()
-        self.last_read = self._last_reads()
-        self.reused = self._reuse(free)
-        self.commit = self._first_overwriting() if self._last_check() >= 0 else None
-        self.allocations = self._allocations()
-        made, outputs = {number for number, *_ in self.allocations}, program.outputs
-        self.distinct = (
-            not any(isinstance(work, HostCall) for work in self.works)
-            and made.issuperset(outputs)
-            and len(set(outputs)) == len(outputs)
-        )
-        """Whether every result is an array of its own, made for it."""
-        self.prologue = self._find_prologue(free)
-        self._place()
-        self.instances: collections.deque[Instance] = collections.deque()
-
-    def _lower(self, unit: Unit, repeats: Repeats) -> Sequence[Work]:
-        if unit.kind == "loop":
-            halves = lower_in_chunks(self.program, self.schedule, unit, self.calls.temporary)
-            return halves or [repeats.lowered(unit, lambda: lower_loop(self.program, self.schedule, unit))]
-        node = self.program.nodes[unit.nodes[0]]
-        if unit.kind == "column":
-            return [repeats.lowered(unit, lambda: lower_column(self.program, self.schedule, node))]
-        steps = self.calls.lower(node)
-        if steps is not None:
-            return steps
-        return [lower_kernel(self.program, self.schedule, node) or HostCall(node)]
-
-    def _copy_out(self) -> set[int]:
-        """Outputs that are views get memory of their own: the copies come last."""
-        copied: set[int] = set()
-        for number in self.program.outputs:
-            access = self.schedule.accesses.get(number)
-            if access is None or access.value == number or number in copied or number in self.schedule.constants:
-                continue
-            copy = lower_copy(self.program, access, number, "an output")
-            if copy is not None:
-                self.works.append(copy)
-                copied.add(number)
-        return copied
-
-    # Memory
-
-    def _reads(self, work: Work) -> set[int]:
-        """The values whose memory a piece of work reads."""
-        if isinstance(work, Loop):
-            return {a.value for a in work.arguments if a.kind == "buffer"} - self._writes(work)
-        return {self._access(n).value for n in work.node.reads() if n not in self.schedule.constants}
-
-    def _writes(self, work: Work) -> set[int]:
-        if isinstance(work, Loop):
-            return {a.value for a in work.arguments if a.written}
-        return set(work.node.results)
-
-    def _access(self, number: int) -> Access:
-        return self.schedule.accesses[number]
-
-    def _last_reads(self) -> dict[int, int]:
-        last: dict[int, int] = {}
-        for position, work in enumerate(self.works):
-            for value in self._reads(work):
-                last[value] = position
-        for number in self.program.outputs:  # an output that is a view is copied out at the very end
-            access = self.schedule.accesses.get(number)
-            if access is not None and access.value != number and number not in self.copied:
-                last[access.value] = len(self.works)
-        return last
-
-    def _reuse(self, free: tuple[bool, ...]) -> dict[int, int]:
-        """Outputs written over inputs that nobody else has: output value → input value."""
-        program = self.program
-        wanted = set(program.outputs)
-        taken: dict[int, int] = {}
-        checked = self._last_check()
-        accesses = self.schedule.accesses.values()
-        scattered = {each.value for each in accesses if each.offset or not each.is_contiguous}
-        available: dict[Value, list[int]] = {}
-        for number in range(program.inputs):
-            if number < len(free) and free[number] and number not in wanted:
-                available.setdefault(program.values[number], []).append(number)
-        for position, work in enumerate(self.works):
-            if isinstance(work, HostCall):
-                continue
-            reads = self._reads(work)
-            for number in sorted(self._writes(work)):
-                if number not in wanted or position <= checked:
-                    continue
-                alike = available.get(program.values[number], [])
-                for candidate in alike:
-                    # Overwriting what is read is safe where each element is read where it is written.
-                    in_step = work.in_step and candidate not in scattered
-                    if self.last_read.get(candidate, -1) <= position and (in_step or candidate not in reads):
-                        taken[number] = candidate
-                        alike.remove(candidate)
-                        break
-        return taken
-
-    def _last_check(self) -> int:
-        """The last work that may find the data wrong; -1 if none may. Nothing is overwritten before it: a run that
-        fails leaves its inputs whole."""
-
-        seen: set[Any] = set()
-        last = -1
-        for position, work in enumerate(self.works):
-            if isinstance(work, HostCall):
-                last = position
-                continue
-            for each in work.loops():
-                if isinstance(each, Routine) and each.check is not None:
-                    reads = [a.value for a in each.arguments if a.kind == "buffer" and not a.written]
-                    key = (each.check.size, *(n for n in reads if self.program.values[n].dtype.is_int))
-                    if key not in seen:  # a backward looks at the indices of its forward once more
-                        seen.add(key)
-                        last = position
-        return last
-
-    def _first_overwriting(self) -> int | None:
-        """The first work that writes over an input."""
-        found = (p for p, work in enumerate(self.works) if not self._writes(work).isdisjoint(self.reused))
-        return next(found, None)
-
-    def _allocations(self) -> list[tuple[int, Value, int | None]]:
-        """Outputs with memory of their own: number, what it is, and the input it is written over, if any."""
-        found: list[tuple[int, Value, int | None]] = []
-        elsewhere = {n for work in self.works if isinstance(work, HostCall) for n in work.node.results}
-        elsewhere.update(self.schedule.constants, range(self.program.inputs))
-        for number in dict.fromkeys(self.program.outputs):
-            if number in elsewhere:
-                continue
-            access = self.schedule.accesses.get(number)
-            if access is None or access.value == number or number in self.copied:
-                found.append((number, self.program.values[number], self.reused.get(number)))
-        return found
-
-    def _find_prologue(self, free: tuple[bool, ...]) -> Prologue:
-        """The works that read nothing but inputs which this plan does not overwrite."""
-        program, outputs = self.program, set(self.program.outputs)
-        found = Prologue(n for n in range(program.inputs) if not (n < len(free) and free[n]))
-        for position, work in enumerate(self.works):
-            if isinstance(work, HostCall):
-                continue
-            reads, writes = self._reads(work), self._writes(work)
-            if work.constant is not None:
-                found.add_product(position, work.constant.pack.arguments[0].value)
-                continue
-            slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
-            checked = any(argument.kind == "status" for argument in work.arguments)
-            small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
-            if work.kept and small and not checked and not outputs & writes:
-                found.add(position, reads, writes, slots)
-        return found
-
-    def bytes(self, number: int) -> int:
-        """The size of a value, or of a temporary of its steps."""
-        temporary = self.calls.temporaries.get(number)
-        return bytes_of(self.program, number) if temporary is None else temporary
-
-    def _place(self) -> None:
-        """Find a place in the arena for everything that is neither input nor output."""
-        program = self.program
-        outputs = set(program.outputs)
-        hosted = {n for work in self.works if isinstance(work, HostCall) for n in work.node.results}
-        made: dict[int, int] = {}
-        for position, work in enumerate(self.works):
-            for number in self._writes(work):
-                made.setdefault(number, position)  # parts of an image are written one by one
-        kept = self.prologue.kept
-        self.inner = [n for n in made if n not in outputs and n not in hosted and n not in kept]
-        lifetimes = [(self.bytes(n), made[n], max(self.last_read.get(n, made[n]), made[n])) for n in self.inner]
-        offsets, total = plan_arena(lifetimes) if lifetimes else ([], 0)
-        self.offsets = dict(zip(self.inner, offsets, strict=True))
-        self.arena_bytes = total + 64
+    def calls_of(self, program: Program, schedule: Schedule) -> CpuCalls:
+        """The kernels of the CPU."""
+        return CpuCalls(program, schedule, self.device.settings)
 
     def objects(self) -> dict[str, Any]:
         """The machine code of its kernels as object files, by function: also for processors that are not here."""
@@ -325,13 +135,3 @@ class Plan(BoundPlan):
     def release(self) -> None:
         """Give back the memory that waits for the next run."""
         self.instances.clear()
-
-    def describe(self) -> str:
-        """The steps of the plan, a line each."""
-        lines = []
-        for work in self.works:
-            if isinstance(work, Loop):
-                lines.append(f"kernel  {work.label}")
-            else:
-                lines.append(f"numpy   {work}")
-        return "\n".join(lines)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.backend.cpu.bound import HostCall
 from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.native import WORDS, Record, native
 from burn.backend.cpu.runner import StepArray
 from burn.cube.targets.llvm import checked
 from burn.engine.lower.loop_parts import Argument, Loop
 from burn.engine.lower.recipe import Recipe
+from burn.engine.plan import HostCall
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan

@@ -12,6 +12,7 @@ from typing import Any
 from burn.dtype import DType
 from burn.engine.lower.copies import copied, packing
 from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.pooling import lower_pooling
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.units import Schedule
 from burn.ops.views import contiguous_strides
@@ -28,6 +29,10 @@ class Calls:
         self.uses = program.uses()
         self._ordered: dict[Any, Access] = {}
         self._in_order: dict[Any, Access] = {}
+
+    def lower(self, node: Node) -> list[Loop] | None:
+        """The steps of a node, or None where there are none."""
+        return self.reshape(node) if node.op.name == "reshape" else lower_pooling(self, node)
 
     def temporary(self, size: int) -> int:
         """The number of a new temporary of `size` bytes."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from burn.backend.cpu.lower.attention.kernel import lower_attention
+from burn.backend.cpu.lower.blocks import homes_of, lower_block
+from burn.backend.cpu.lower.convolution import lower_convolution
 from burn.backend.cpu.lower.products import fits, lower_product
 from burn.backend.cpu.settings import Settings
 from burn.engine.lower.calls import Calls
@@ -23,13 +26,6 @@ class CpuCalls(Calls):
 
     def lower(self, node: Node) -> list[Loop] | None:
         """The steps of a node, or None where the engine has none and NumPy runs it."""
-        from burn.backend.cpu.lower.attention.kernel import lower_attention
-        from burn.backend.cpu.lower.blocks import lower_block
-        from burn.backend.cpu.lower.convolution import lower_convolution
-        from burn.engine.lower.pooling import lower_pooling
-
-        if node.op.name == "reshape":
-            return self.reshape(node)
         if node.op.name == "cat" and node.reads() and self.home(node.reads()[0]).value == node.results[0]:
             return []  # the parts are in their places
         if node.op.name == "attention":
@@ -37,9 +33,9 @@ class CpuCalls(Calls):
         fused = lower_block(self, node)
         if fused is not None:
             return fused
-        pooled = lower_pooling(self, node)
-        if pooled is not None:
-            return pooled
+        neutral = super().lower(node)
+        if neutral is not None or node.op.name == "reshape":
+            return neutral
         if any(number in self.schedule.constants for number in node.reads()):
             return None
         if node.op.name == "matmul":
@@ -49,8 +45,6 @@ class CpuCalls(Calls):
 
     def home(self, number: int) -> Access:
         """Where a result is written: memory of its own, or a part of a larger image."""
-        from burn.backend.cpu.lower.blocks import homes_of
-
         if self._homes is None:
             self._homes = homes_of(self.program)
         return self._homes.get(number) or whole(number, tuple(self.program.values[number].shape))
