@@ -64,6 +64,16 @@ class NodeByNode(Plan):
         return self._run(inputs, scalars)
 
 
+class Refused(Plan):
+    """What stands for a plan that could not be made: calling it raises the reason."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __call__(self, inputs: Sequence[Stored], scalars: list[Any]) -> list[Any]:
+        raise self._error
+
+
 Launch = Callable[[list[Any]], "list[Any] | None"]
 """Runs once more, with these handles for the inputs that change: the outputs, or None where the run before was of
 another kind, and then nothing has happened."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,10 +47,6 @@ def _layout_is_known() -> bool:
 KNOWN_LAYOUT = _layout_is_known()
 
 
-Watch = Callable[[list[Any]], list[Any]]
-"""Gives what runs in the place of segments, to look at them while they do."""
-
-
 class Instance(Bound, Run):
     """What one run of a plan needs for itself. A run belongs to one thread; several instances run at once."""
 
@@ -83,19 +79,12 @@ class Instance(Bound, Run):
 
     # Running
 
-    def run(self, inputs: Sequence[Any], scalars: list[Any], watch: Watch | None = None) -> list[Any]:
-        """Bind this run's buffers, run the segments, give the outputs. What `watch` makes of the segments runs."""
-        try:
-            self._choose(inputs, scalars, False)
-            if watch is not None:
-                self.segments, self.steady = watch(self.segments), False
-            bind = self.bind
-            for number, storage in enumerate(inputs):
-                bind(number, storage.value)
-            return self._run(inputs, scalars)
-        except BaseException:
-            self.forget()
-            raise
+    def bind_all(self, inputs: Sequence[Any], scalars: list[Any]) -> None:
+        """Say what the inputs of the next run are, and choose its steps."""
+        self._choose(inputs, scalars, False)
+        bind = self.bind
+        for number, storage in enumerate(inputs):
+            bind(number, storage.value)
 
     def is_current(self) -> bool:
         # Steps are made for one number of threads, and by the answers of that time.
@@ -119,7 +108,7 @@ class Instance(Bound, Run):
         try:
             if not self.is_steady(changed):
                 self._choose(inputs, scalars, self.watched.isdisjoint(changed))
-            return self._run(inputs, scalars)
+            return self.run(inputs, scalars)
         except BaseException:
             self.forget()
             raise
@@ -151,7 +140,8 @@ class Instance(Bound, Run):
         self.steady = calm and variant == self._chosen and min(self.watched, default=0) >= 0
         self._chosen = variant
 
-    def _run(self, inputs: Any, scalars: list[Any]) -> list[Any]:
+    def run(self, inputs: Any, scalars: list[Any]) -> list[Any]:
+        """Run the segments on what is bound; the outputs. Who calls it makes it `forget` after an exception."""
         made: list[Any] = []
         places, allocate = self.places, self.plan.device.allocate
         for number, shape, kind, large, dtype, owner in self.allocations:

@@ -83,7 +83,11 @@ class Plan(Lowered, BoundPlan):
     def __call__(self, inputs: Sequence[Stored], scalars: list[Any]) -> list[Any]:
         instance = self.take()
         try:
+            instance.bind_all(inputs, scalars)
             return instance.run(inputs, scalars)
+        except BaseException:
+            instance.forget()
+            raise
         finally:
             self.give_back(instance)
 

@@ -344,16 +344,15 @@ class Fusion(Decorator[I]):
         return self._wrap(self.below.lift(tensor), shared=True)
 
     def undecorated(self, handle: Lazy) -> Any:
-        storage = self._read(handle)
+        """The value of a handle that somebody looks into. A function under capture is told, also of its arguments."""
+        stream, own = self._streams.stream, handle.stream
+        if stream is not None and stream.on_flush is not None and own is not stream:
+            stream.on_flush()
+        if own is not None and handle.storage is None:
+            own.flush()
+        storage = handle.storage or handle.force()
         storage.shared = True
         return storage.value
-
-    def _read(self, handle: Lazy) -> Storage:
-        """The memory of a handle that somebody looks into. A function under capture is told, also of its arguments."""
-        stream = self._streams.stream
-        if stream is not None and stream.on_flush is not None and handle.stream is not stream:
-            stream.on_flush()
-        return handle.storage or handle.force()
 
     def receive(self, tensor: Tensor[Any]) -> Tensor[Any]:
         if tensor.device.hardware == self.hardware and not tensor.device.is_autodiff:
@@ -365,9 +364,7 @@ class Fusion(Decorator[I]):
         return Lazy(Shape(array.shape), from_numpy(array.dtype), self, Storage(value), None, -1)
 
     def to_host(self, handle: Lazy) -> np.ndarray[Any, Any]:
-        storage = self._read(handle)
-        storage.shared = True
-        return self.below.to_host(storage.value)
+        return self.below.to_host(self.undecorated(handle))
 
     dtype_of = staticmethod(operator.attrgetter("dtype"))  # type: ignore[assignment]  # called for every kept operand
 

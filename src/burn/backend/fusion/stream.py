@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts
 from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.interruption import HeldBack
+from burn.engine.runtime import Plan, Refused
 from burn.errors import BurnError, DeviceError
 from burn.program.interpreter import run_guarded
 from burn.program.program import Constant, Node, Program, Scalar, Value
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from burn.backend.fusion.device import Fusion
     from burn.dtype import DType
-    from burn.engine.runtime import Plan
     from burn.ops.op import Op
 
 ref = weakref.ref
@@ -233,15 +233,17 @@ class Stream:
             self.last = MOST_CAPTURED
             return
         operations = [op for op, *_ in self.entries for _ in range(op.outputs)]
-        self._flush()
+        self.flush(cut=True)
         self.last = self.cuts.after(operations) - 1
 
-    def flush(self) -> None:
-        """Run everything that was recorded and that somebody still wants."""
-        self.cuts.forget()
-        self._flush()
+    def flush(self, cut: bool = False) -> None:
+        """Run everything that was recorded and that somebody still wants.
 
-    def _flush(self) -> None:
+        Ctrl-C while a plan is made leaves everything as it was: the next read makes it again. A run that may write
+        over its inputs is not cut in two.
+        """
+        if not cut:
+            self.cuts.forget()
         with self.lock:
             if not self.entries:
                 return
@@ -249,61 +251,56 @@ class Stream:
                 self.on_flush()
             found = [*map(call, self.results)]
             wanted = tuple(compress(range(len(found)), [each is not None for each in found]))
-            error, first, failures = None, -1, self.failures
-            handles = [found[number] for number in wanted]
-            try:
-                if wanted:
-                    error, first = self._run(wanted, handles)
-                else:
-                    self._reset()
-            except Exception as unexpected:
-                self._lose(handles, unexpected)
-                raise
-            if error is None:
+            if not wanted:
+                self._reset()
                 return
-            for number, tell in reversed(failures):
-                if number > first:
-                    tell()
-            raise error  # once, here: what fell back raises nothing when it is read
+            handles = [found[number] for number in wanted]
+            plan, writes = self._plan(wanted)
+            error, first, failures = None, -1, self.failures
+            with HeldBack() if writes else self.lock:  # the lock is ours already: a plain run holds nothing back
+                try:
+                    try:
+                        outputs = plan(self.inputs, self.numbers() if self.scalars else [])
+                    except Exception as failure:
+                        error, first = self._failed(failure, wanted, handles)
+                    else:
+                        self._hand_out(plan, outputs, handles)
+                except Exception as unexpected:
+                    self._lose(handles, unexpected)
+                    raise
+                except BaseException:
+                    if writes:  # a second Ctrl-C, a signal that raises: nobody knows what is written
+                        text = "the run that makes this value was interrupted while it wrote; compute it again"
+                        self._lose(handles, DeviceError(text))
+                    raise
+            if error is not None:
+                for number, tell in reversed(failures):
+                    if number > first:
+                        tell()
+                raise error  # once, here: what fell back raises nothing when it is read
 
-    def _run(self, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
-        """Run. Of a plan that failed where values fell back it gives the error, and the first result that failed.
-
-        Ctrl-C while a plan is made leaves everything as it was: the next read makes it again. A run that may write
-        over its inputs is not cut in two.
-        """
+    def _plan(self, wanted: tuple[int, ...]) -> tuple[Plan, bool]:
+        """The plan of what was recorded, and whether it may write over inputs; one that raises where none is made."""
         owners = map(call, self.input_owners)
         free = tuple([owner is None and not each.shared for each, owner in zip(self.inputs, owners, strict=True)])
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
         plan = plans.get(key)
-        try:
-            if plan is None:
+        if plan is None:
+            try:
                 plan = self.device.prepare(self.program(wanted), free)
                 plans.put(key, plan)
-        except Exception as error:
-            return self._failed(error, wanted, handles)
-        if not any(free):
-            return self._run_plan(plan, wanted, handles)
-        with HeldBack():
-            try:
-                return self._run_plan(plan, wanted, handles)
-            except BaseException:  # a second Ctrl-C, a signal that raises: nobody knows what is written
-                text = "the run that makes this value was interrupted while it wrote; compute it again"
-                self._lose(handles, DeviceError(text))
-                raise
+            except Exception as error:
+                return Refused(error), False
+        return plan, True in free
 
-    def _run_plan(self, plan: Plan, wanted: tuple[int, ...], handles: list[Any]) -> tuple[BaseException | None, int]:
-        try:
-            outputs = plan(self.inputs, self.numbers())
-        except Exception as error:
-            return self._failed(error, wanted, handles)
+    def _hand_out(self, plan: Plan, outputs: list[Any], handles: list[Any]) -> None:
+        """Give the handles what was made."""
         storages = [*map(Storage, outputs)] if plan.distinct else as_storages(outputs, self.inputs)
         for handle, storage in zip(handles, storages, strict=True):
             handle.storage = storage
             handle.stream = None
         self._reset()
-        return None, -1
 
     def _lose(self, handles: list[Any], error: Exception) -> None:
         """Give up the values that are not there."""

@@ -36,21 +36,29 @@ class Contestant:
     def run(self) -> tuple[list[Any], Steps]:
         """Run the plan step by step; its results, and each step with its seconds."""
         seen: list[_Watched] = []
-
-        def watch(segments: Sequence[Any]) -> list[Any]:
-            watched = [_Watched(each) if isinstance(each, StepArray) else each for each in segments]
-            seen.extend(each for each in watched if isinstance(each, _Watched))
-            return watched
-
-        results = self.instance.run(self.inputs.next(), self.inputs.scalars, watch)
+        results = self._once(self.inputs.next(), seen)
         return results, [step for each in seen for step in each.steps]
 
     def whole(self) -> float:
         """The seconds of a plain run."""
         inputs = self.inputs.next()
         before = time.perf_counter()
-        self.instance.run(inputs, self.inputs.scalars)
+        self._once(inputs)
         return time.perf_counter() - before
+
+    def _once(self, inputs: Sequence[Any], seen: list[_Watched] | None = None) -> list[Any]:
+        """Run once; with `seen` step by step, and what was watched is added to it."""
+        instance, scalars = self.instance, self.inputs.scalars
+        try:
+            instance.bind_all(inputs, scalars)
+            if seen is not None:
+                watched: list[Any] = [_Watched(e) if isinstance(e, StepArray) else e for e in instance.segments]
+                seen += (each for each in watched if isinstance(each, _Watched))
+                instance.segments, instance.steady = watched, False
+            return instance.run(inputs, scalars)
+        except BaseException:
+            instance.forget()
+            raise
 
 
 class _Watched:
