@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from burn.backend.autodiff.graph import Variable
+from burn.capture.leaves import bottom_handle, described
 from burn.capture.surroundings import Surroundings
 from burn.scalar import Scalar
 from burn.tensor import Tensor
@@ -43,7 +43,7 @@ class Call:
         self.key = (self.structure, self.around, tuple(self.contents), self.described())
 
     def described(self) -> tuple[Any, ...]:
-        """What a capture must know of the leaves: class, device, shape, dtype, if tracked, and which are one tensor.
+        """What a capture must know of the leaves, and which of them are one tensor.
 
         Floats may change from call to call, except those that the function reads as they are: the ones
         in its surroundings that are not inside a mutable object.
@@ -52,22 +52,10 @@ class Call:
         seen: dict[int, int] = {}
         given, outside = self.given, self.outside
         for index, leaf in enumerate(self.leaves):
-            if leaf.__class__ is float:
-                found.append((float, leaf) if given <= index < outside else float)
-                continue
-            if not isinstance(leaf, Tensor):
-                found.append(type(leaf))
-                continue
-            handle = leaf.handle
-            tracked: Any = None
-            if handle.__class__ is Variable:
-                node = handle.node
-                if node is not None:
-                    tracked = node.keep and not node.parents
-                while handle.__class__ is Variable:
-                    handle = handle.inner
-            alias = seen.setdefault(id(handle), index)
-            found.append((leaf.__class__, leaf.device, leaf.shape, leaf.dtype, tracked, alias))
+            about = described(leaf, leaf.__class__ is float and given <= index < outside)
+            if isinstance(leaf, Tensor):
+                about = (*about, seen.setdefault(id(bottom_handle(leaf)), index))
+            found.append(about)
         return tuple(found)
 
     def number_positions(self) -> list[int]:

@@ -67,6 +67,43 @@ def compile(
     return Compiled(function, tuple(donate), check, notice, tune, ignore)
 
 
+def _entry(arrays: bool) -> Callable[..., Any]:
+    """The way into a captured function: `__call__`, and `numpy`, which takes and gives arrays.
+
+    A call like the one before is replayed here, with nothing in between; every other one goes on from here.
+    """
+
+    def called(self: Compiled[Any], *args: Any, **kwargs: Any) -> Any:
+        current, latest = self._current, None
+        if current and not Recording.active:
+            try:
+                latest = current.pop()
+            except IndexError:  # another thread took it
+                latest = None
+        if latest is not None:
+            if latest.guards is None or not latest.guards(args, kwargs):
+                run = latest.quick
+                if run is not None and not kwargs:
+                    result = run(args, arrays)
+                    if result is not MISS:
+                        self.calls += 1
+                        current.append(latest)
+                        return result
+                    latest.quick = None
+                leaves = latest.match(args, kwargs, arrays)
+                if leaves is not None and (not arrays or latest.takes_arrays):
+                    result = latest.run_on_arrays(leaves) if arrays else latest.run(leaves)
+                    self.calls += 1
+                    self._current.append(latest)
+                    return result
+                if arrays:
+                    latest.forget()
+            latest.capture.idle.append(latest)
+        return self._called_on_arrays(args, kwargs) if arrays else self._called(args, kwargs)
+
+    return called
+
+
 class Compiled(Generic[F]):
     """A function under capture. Calling it records, replays, or runs it plainly."""
 
@@ -109,65 +146,13 @@ class Compiled(Generic[F]):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        current = self._current
-        if current and not Recording.active:
-            try:
-                latest = current.pop()
-            except IndexError:  # another thread took it
-                return self._called(args, kwargs)
-            if latest.guards is not None and latest.guards(args, kwargs):
-                latest.capture.idle.append(latest)
-                return self._called(args, kwargs)
-            run = latest.quick
-            if run is not None and not kwargs:
-                result = run(args, False)
-                if result is not MISS:
-                    self.calls += 1
-                    current.append(latest)
-                    return result
-                latest.quick = None
-            leaves = latest.match(args, kwargs)
-            if leaves is not None:
-                result = latest.run(leaves)
-                self.calls += 1
-                self._current.append(latest)
-                return result
-            latest.capture.idle.append(latest)
-        return self._called(args, kwargs)
+    __call__ = _entry(arrays=False)
+    numpy = _entry(arrays=True)
+    """A call with NumPy arrays in the place of tensors, which gives arrays in the place of tensors.
 
-    def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        """A call with NumPy arrays in the place of tensors, which gives arrays in the place of tensors.
-
-        It means `f(burn.tensor(x, device=...)).numpy()` for lists, tuples and dicts of arrays, on the fused device
-        that the other tensors live on, else on the default device. Where it can, it copies nothing.
-        """
-        current = self._current
-        if current and not Recording.active:
-            try:
-                latest = current.pop()
-            except IndexError:  # another thread took it
-                return self._called_on_arrays(args, kwargs)
-            if latest.guards is not None and latest.guards(args, kwargs):
-                latest.capture.idle.append(latest)
-                return self._called_on_arrays(args, kwargs)
-            run = latest.quick
-            if run is not None and not kwargs:
-                result = run(args, True)
-                if result is not MISS:
-                    self.calls += 1
-                    current.append(latest)
-                    return result
-                latest.quick = None
-            leaves = latest.match(args, kwargs, True)
-            if leaves is not None and latest.takes_arrays:
-                result = latest.run_on_arrays(leaves)
-                self.calls += 1
-                self._current.append(latest)
-                return result
-            latest.forget()
-            latest.capture.idle.append(latest)
-        return self._called_on_arrays(args, kwargs)
+    It means `f(burn.tensor(x, device=...)).numpy()` for lists, tuples and dicts of arrays, on the fused device
+    that the other tensors live on, else on the default device. Where it can, it copies nothing.
+    """
 
     def _called_on_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         device = fused_device(Call(self.surroundings, args, kwargs).leaves) or current_device()

@@ -10,6 +10,7 @@ from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy
 from burn.device import Device
 from burn.tensor import Tensor
+from burn.tree import A_LEAF, STATIC, Structure
 
 
 def fused_device(leaves: list[Any]) -> Fusion[Any] | None:
@@ -43,11 +44,40 @@ def unfit(leaves: list[Any], device: Fusion[Any]) -> str:
     return ""
 
 
-def lazy_handle(tensor: Tensor[Any]) -> Lazy:
-    """The fused handle below every `Autodiff`."""
+def described(leaf: Any, fixed: bool) -> tuple[Any, ...]:
+    """What a capture must know of a leaf: its class, device, shape, dtype, how many `Autodiff`s are above it, and
+    whether it is tracked. Of a number that is `fixed`, itself in the place of the shape."""
+    if not isinstance(leaf, Tensor):
+        return (leaf.__class__, None, leaf if fixed else None, None, 0, None)
+    layers = layers_above(leaf.device)
+    node = leaf.handle.node if layers else None
+    tracked = None if node is None else bool(node.keep and not node.parents)
+    return (leaf.__class__, leaf.device, leaf.shape, leaf.dtype, layers, tracked)
+
+
+def is_static(structure: Any) -> bool:
+    """Whether a value without leaves is meant."""
+    return isinstance(structure, Structure) and structure.kind is STATIC
+
+
+def sequence_of_leaves(structure: Any) -> Any:
+    """The class of a list or tuple of nothing but leaves; otherwise no class that a value could have."""
+    if isinstance(structure, Structure) and structure.kind in (list, tuple):
+        return structure.kind if all(child is A_LEAF for child in structure.children) else None
+    return None
+
+
+def bottom_handle(tensor: Tensor[Any]) -> Any:
+    """The handle below every `Autodiff`."""
     handle = tensor.handle
     while handle.__class__ is Variable:
         handle = handle.inner
+    return handle
+
+
+def lazy_handle(tensor: Tensor[Any]) -> Lazy:
+    """The fused handle below every `Autodiff`."""
+    handle = bottom_handle(tensor)
     assert isinstance(handle, Lazy), f"{tensor.device!r} is not fused"
     return handle
 

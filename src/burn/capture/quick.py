@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.fusion.handle import Lazy, Storage
+from burn.capture.leaves import is_static, sequence_of_leaves
 from burn.capture.looks import MISSING
 from burn.tensor import Tensor
-from burn.tree import A_LEAF, STATIC, Structure
+from burn.tree import A_LEAF, Structure
 
 if TYPE_CHECKING:
     from burn.capture.replay import Replay
@@ -40,7 +41,7 @@ def quick(replay: Replay, volatile: set[int]) -> Callable[[tuple[Any, ...], bool
     if launch is None:
         return None
     count, seen, positions = replay.positional, replay.seen, replay.positions
-    kinds = [(_way(each), each) for each, _ in replay.structures]
+    kinds = [(_way(each), each) for each, *_ in replay.structures]
     surroundings = replay.surroundings
     cells, names, cell_trees, trees = _around(replay)
     look_up = surroundings.globals.get
@@ -143,8 +144,8 @@ def _launcher(replay: Replay, volatile: set[int]) -> Launch | None:
         replay.takes_arrays
         and not replay.names
         and not replay.contents
-        and all(_way(each) is not MISS for each, _ in replay.structures)
-        and all(_is_static(each) or _way(each) is FLAT for each, *_ in replay.around)
+        and all(_way(each) is not MISS for each, *_ in replay.structures)
+        and all(is_static(each) or _way(each) is FLAT for each, *_ in replay.around)
         and all(what in ("output", "same") and not layers for what, _, _, layers, _ in replay.makers)
         and replay.capture.numbers.are_fixed
         and all(replay.expected[position][0] is Tensor and not replay.expected[position][4] for position in volatile)
@@ -166,12 +167,8 @@ def _way(structure: Any) -> Any:
     if not isinstance(structure, Structure):
         return MISS
     if structure.kind in (list, tuple):
-        return structure.kind if all(child is A_LEAF for child in structure.children) else MISS
+        return sequence_of_leaves(structure) or MISS
     return FLAT if hasattr(structure.kind, "__flat__") and not structure.mutables else MISS
-
-
-def _is_static(structure: Any) -> bool:
-    return isinstance(structure, Structure) and structure.kind is STATIC
 
 
 def _around(replay: Replay) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
@@ -182,7 +179,7 @@ def _around(replay: Replay) -> tuple[list[Any], list[Any], list[Any], list[Any]]
     for position, (place, (structure, value, _)) in enumerate(zip(places, replay.around, strict=True)):
         in_cell = position < len(surroundings.cells)
         bound = in_cell or position < len(surroundings.names)
-        if not _is_static(structure):
+        if not is_static(structure):
             if in_cell:
                 cell_trees.append((place, structure))
                 continue

@@ -19,14 +19,14 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import as_storages
 from burn.capture.assembling import assembler
 from burn.capture.call import Call, commit
-from burn.capture.leaves import layers_above, lazy_handle, wrapped
+from burn.capture.leaves import described, is_static, lazy_handle, sequence_of_leaves, wrapped
 from burn.capture.looks import aliases, same_atom
 from burn.capture.quick import Donations, quick
 from burn.capture.recording import Capture
 from burn.engine.runtime import BoundPlan, Run
 from burn.errors import ArgumentError
 from burn.tensor import Tensor
-from burn.tree import A_LEAF, STATIC, Structure, Walk
+from burn.tree import A_LEAF, Structure, Walk
 
 _nothing: Any = type(None)
 """Stands for a weak reference to a leaf that is looked at in every call."""
@@ -38,18 +38,21 @@ class Replay:
     def __init__(self, capture: Capture, given: Call) -> None:
         self.capture, self.surroundings = capture, given.surroundings
         positional, named = given.structure.children
-        self.structures = [(each, _leaves_in(each)) for each in (*positional.children, *named.children)]
+        self.structures = [
+            (each, _NOT_STATIC, sequence_of_leaves(each)) for each in (*positional.children, *named.children)
+        ]
         self.positional, self.names = len(given.args), tuple(given.kwargs)
         self.around = [
-            (structure, value if _is_static(structure) else _NOT_STATIC, _leaves_in(structure))
+            (structure, value if is_static(structure) else _NOT_STATIC, sequence_of_leaves(structure))
             for structure, value in zip(given.around, given.values, strict=True)
         ]
-        static = all(map(_is_static, given.around))
+        self.everything = [*self.structures, *self.around]
+        static = all(map(is_static, given.around))
         self.statics: list[Any] | None = list(given.values) if static else None
         self.contents = given.contents
         fixed = {capture.number_positions[each] for each in capture.fixed}
         self.expected = [
-            _expected(leaf, given.given <= i < given.outside or i in fixed) for i, leaf in enumerate(given.leaves)
+            described(leaf, given.given <= i < given.outside or i in fixed) for i, leaf in enumerate(given.leaves)
         ]
         self.guards = capture.guards.function(given.surroundings)
         handles = [lazy_handle(leaf) if isinstance(leaf, Tensor) else None for leaf in given.leaves]
@@ -86,19 +89,11 @@ class Replay:
             return None
         walk: Walk | None = None
         leaves: list[Any] = []
-        for value, (structure, sequence) in zip((*args, *kwargs.values()) if kwargs else args, self.structures):
-            if structure is A_LEAF:
-                leaves.append(value)
-            elif value.__class__ is sequence and len(value) == structure[3]:
-                leaves += value
-            else:
-                if walk is None:
-                    walk = Walk((), True, leaves)
-                if walk.take(value) != structure:
-                    return None
-        values = self.surroundings.values()
-        around = () if self.statics is not None and all(map(is_, values, self.statics)) else self.around
-        for value, (structure, static, sequence) in zip(values, around):
+        around, parts = self.surroundings.values(), self.structures
+        values = (*args, *kwargs.values()) if kwargs else args
+        if self.statics is None or not all(map(is_, around, self.statics)):
+            values, parts = (*values, *around), self.everything
+        for value, (structure, static, sequence) in zip(values, parts):
             if value is static:
                 continue
             if structure is A_LEAF:
@@ -340,26 +335,6 @@ class Replay:
 
 
 _NOT_STATIC = object()
-
-
-def _is_static(structure: Any) -> bool:
-    return isinstance(structure, Structure) and structure.kind is STATIC
-
-
-def _leaves_in(structure: Any) -> Any:
-    """The class of a list or tuple of nothing but leaves; otherwise no class that a value could have."""
-    if isinstance(structure, Structure) and structure.kind in (list, tuple):
-        return structure.kind if all(child is A_LEAF for child in structure.children) else None
-    return None
-
-
-def _expected(leaf: Any, fixed: bool) -> tuple[Any, ...]:
-    """What a leaf must be: its class, device, shape, dtype, the `Autodiff`s above it and whether it is tracked."""
-    if not isinstance(leaf, Tensor):
-        return (leaf.__class__, None, leaf if fixed else None, None, 0, None)
-    layers = layers_above(leaf.device)
-    tracked = True if layers and leaf.handle.node is not None else None
-    return (leaf.__class__, leaf.device, leaf.shape, leaf.dtype, layers, tracked)
 
 
 def is_donated(source: int, donate: tuple[int, ...], structure: Structure) -> bool:
