@@ -316,6 +316,18 @@ def test_the_interpreter_refuses_indices_outside_a_buffer():
         interpret(b.finish(), [np.zeros(5, np.float32), np.zeros(5, np.float32)], [5])
 
 
+def test_a_buffer_of_the_interpreter_may_begin_inside_of_its_array():
+    b = KernelBuilder()
+    x, out = b.buffer(f32), b.buffer(f32, write=True)
+    with b.lane(b.size()) as i:
+        b.store(out, i, b.load(x, -i))
+    kernel, given, made = b.finish(), np.arange(5, dtype=np.float32), np.zeros(6, np.float32)
+    interpret(kernel, [given, made], [5], origins=[4, 1])
+    assert made.tolist() == [0.0, 4.0, 3.0, 2.0, 1.0, 0.0]
+    with pytest.raises(KernelError, match="load at index -1 of a buffer of 5 elements"):
+        interpret(kernel, [given, made], [5], origins=[3, 1])
+
+
 @pytest.mark.parametrize("count", [1, 5, 8, 16, 20, 32, 33])
 def test_lanes_read_small_tables_at_any_place(count):
     b = KernelBuilder()

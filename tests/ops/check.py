@@ -63,10 +63,13 @@ def _strided_like(original: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -
 
 
 def _tensor(array: np.ndarray[Any, Any], device: Device) -> Tensor[Any]:
-    if array.flags.c_contiguous:
-        return place(TensorData(array), device)
     from burn.backend.host_arrays import HostArrays
+    from burn.engine.runtime import Engine
     from burn.shape import Shape
+
+    without_strides = isinstance(device.base, Engine) and not device.base.host_memory
+    if array.flags.c_contiguous or without_strides:
+        return place(TensorData(np.array(array, order="C")), device)
 
     if isinstance(device.base, HostArrays):
         plain = Tensor(array, device.base, from_numpy(array.dtype), Shape(array.shape))

@@ -27,24 +27,33 @@ def interpret(
     scalars: Sequence[float | int] = (),
     first: int = 0,
     last: int | None = None,
+    *,
+    origins: Sequence[int] = (),
 ) -> None:
     """Run a kernel on NumPy arrays, which it writes in place.
 
     Buffers, sizes and scalars are given in the order of their parameters. `first` and `last` bound the outermost grid
-    axis; without `last`, all of it runs.
+    axis; without `last`, all of it runs. `origins` tell at which element of its array each buffer begins, if not at 0.
     """
     lowered = lower(kernel, Abilities(fma=True, rounding=True, f16=True, ldexp=True, checked=True))
     lowered = meaning.without_fma(lowered)
-    _Interpreter(lowered, buffers, sizes, scalars).run(first, last)
+    _Interpreter(lowered, buffers, sizes, scalars, origins).run(first, last)
 
 
 class _Interpreter:
     def __init__(
-        self, kernel: Kernel, buffers: Sequence[Array], sizes: Sequence[int], scalars: Sequence[float | int]
+        self,
+        kernel: Kernel,
+        buffers: Sequence[Array],
+        sizes: Sequence[int],
+        scalars: Sequence[float | int],
+        origins: Sequence[int],
     ) -> None:
         self.kernel = kernel
         self.values: dict[Value, Array] = {}
         self.memory: dict[Buffer, Array] = {}
+        declared = [each.buffer for each in kernel.parameters if each.buffer is not None]
+        self.origins = {buffer: origin for buffer, origin in zip(declared, origins) if origin}
         self.mask: Array = None
         """Which lanes run, inside a branch that differs between them."""
         rest = {"buffer": iter(buffers), "size": iter(sizes), "scalar": iter(scalars)}
@@ -109,7 +118,9 @@ class _Interpreter:
     def place(self, operation: Operation, index: Array) -> Array:
         """The indices, checked; those of lanes that do not run are 0."""
         assert operation.buffer is not None
-        memory = self.memory[operation.buffer]
+        memory, origin = self.memory[operation.buffer], self.origins.get(operation.buffer)
+        if origin is not None:
+            index = index + origin
         if self.mask is not None:
             index = np.where(self.mask, index, 0)
             if not memory.size:

@@ -134,11 +134,13 @@ class BoundPlan(Plan):
 class Engine(Device):
     """A device that takes whole programs."""
 
-    target: Target
-    """What its kernels are written for."""
-
     host_memory: ClassVar[bool] = False
     """Whether its handles are NumPy arrays, and any contiguous array can be one."""
+
+    @property
+    def target(self) -> Target:
+        """What its kernels are written for."""
+        raise NotImplementedError
 
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         """The plan of a program; `free` tells which inputs may be overwritten."""

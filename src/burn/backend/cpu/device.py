@@ -16,7 +16,9 @@ import numpy as np
 from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
+from burn.backend.cpu.pool import pool
 from burn.backend.cpu.settings import Settings, settings
+from burn.backend.cpu.target import CpuTarget, target_of
 from burn.backend.fusion import Fusion
 from burn.backend.host_arrays import HostArrays
 from burn.backend.ndarray import NdArray
@@ -90,6 +92,10 @@ class Cpu(HostArrays, Engine):
     @property
     def hardware(self) -> tuple[Any, ...]:
         return ("cpu",)
+
+    @property
+    def target(self) -> CpuTarget:
+        return target_of(self.settings.target, pool().threads)
 
     def resolve(self, op: Op) -> Any:
         """A node alone runs on NumPy."""
