@@ -147,6 +147,10 @@ def axes(operation: str, dims: Any, rank: int) -> tuple[int, ...]:
 _BROADCAST: dict[tuple[tuple[int, ...], tuple[int, ...]], Shape] = {}
 
 
+MOST_ELEMENTS = 1 << 48
+"""More than any machine holds."""
+
+
 def broadcast(operation: str, x: Shape, y: Shape) -> Shape:
     """The common shape of two operands under NumPy's rules."""
     found = _BROADCAST.get((x, y))
@@ -169,6 +173,8 @@ def _broadcast(operation: str, x: Shape, y: Shape) -> Shape:
                 f"{operation}: shapes {tuple(x)} and {tuple(y)} do not broadcast: {a} != {b} at dim {dim - rank}"
             )
         sizes.append(b if a == 1 else a)
+    if math.prod(sizes) > MOST_ELEMENTS:
+        raise ShapeError(f"{operation}: shapes {tuple(x)} and {tuple(y)} broadcast to more elements than can exist")
     return Shape(sizes)
 
 

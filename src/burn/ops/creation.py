@@ -8,29 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.dtype import dtype as as_dtype
-from burn.errors import ArgumentError, ShapeError
+from burn.errors import ArgumentError
 from burn.ops.declare import creation
 from burn.ops.dispatch import as_element
 from burn.ops.op import Op
-from burn.shape import Shape, as_shape
+from burn.ops.sizes import checked_shape
 
 if TYPE_CHECKING:
     from burn.device import Device
     from burn.dtype import DType
     from burn.ops.declare import Operand
     from burn.tensor import Tensor
-
-LARGEST = 1 << 48
-"""More bytes than any machine has: a shape beyond it is a mistake, and allocating it would only fail later."""
-
-
-def checked_shape(operation: str, shape: Any, dtype: DType) -> Shape:
-    """A shape whose elements can exist."""
-    sizes = as_shape(operation, shape)
-    needed = sizes.num_elements() * dtype.size
-    if needed > LARGEST:
-        raise ShapeError(f"{operation}: shape {tuple(sizes)} of {dtype} needs {needed:,} bytes, more than can exist")
-    return sizes
 
 
 def _full_rule(op: Op, device: Device, value: Any, shape: Any, dtype: Any) -> Any:

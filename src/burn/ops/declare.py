@@ -15,6 +15,7 @@ from burn.ops import dispatch
 from burn.ops.dispatch import Accepts
 from burn.ops.elements import Element
 from burn.ops.op import Bound, Op
+from burn.ops.sizes import bounded
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultTypeVar
@@ -202,7 +203,7 @@ def primitive(
             prepare=prepare, bound=bound, outputs=outputs, element=element, reduction=reduction, view=view,
         )  # fmt: skip
         if op.operand_count == 1 and not op.variadic:
-            op.rule = dispatch.remembered(rule)
+            op.rule = dispatch.remembered(bounded(rule))
         return _publish(op, dispatch.general(op, prepare), function)  # type: ignore[no-any-return]
 
     return declare

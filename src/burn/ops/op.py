@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from burn.errors import ArgumentError, BurnError
+from burn.ops.sizes import bounded
 
 if TYPE_CHECKING:
     from burn.device import Device
@@ -92,7 +93,7 @@ class Op:
         self.kind = kind
         self.family = family
         self.reference = reference
-        self.rule = rule
+        self.rule = None if rule is None else bounded(rule)
         self.prepare = prepare
         self.element = element
         self.is_costly = costly

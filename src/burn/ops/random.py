@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError, DTypeError
 from burn.ops import philox
-from burn.ops.creation import checked_shape
 from burn.ops.declare import creation
 from burn.ops.op import Op
+from burn.ops.sizes import checked_shape
 
 if TYPE_CHECKING:
     from burn.device import Device

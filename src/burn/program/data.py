@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, Any
 from burn.dtype import ARITHMETIC, STORAGE, DType
 from burn.errors import BurnError
 from burn.message_pack import MessagePackError, Reader, packed
-from burn.ops.creation import LARGEST
 from burn.ops.exchange import find_row
 from burn.ops.op import Op
+from burn.ops.sizes import LARGEST
 from burn.program.lawful import row_faults
 from burn.program.node import Constant, Node, Operand, Scalar, Value
 from burn.shape import Shape
