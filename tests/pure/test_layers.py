@@ -44,6 +44,7 @@ INSIDE: dict[str, list[set[str]]] = {
         {"server"},
         {"asgi", "command", "testing", "worker_process", "__main__", "__init__"},
     ],
+    "burn.engine": [{"target"}, {"schedule"}, {"lower", "tuning"}, {"patterns"}, {"plan", "runtime"}, {"__init__"}],
     "burn_import": [{"common", "rows"}, {"functions"}, {"pytorch", "safetensors"}, {"weights"}, {"onnx"}, {"__init__"}],
     "burn_import.onnx": [
         {"errors", "versions"},
@@ -237,6 +238,7 @@ def test_the_engine_knows_no_backend() -> None:
     assert engine
     known = [(path.name, module) for path in engine for _, module in imports_of(path)]
     assert [each for each in known if each[1][:2] == ("burn", "backend")] == []
+    assert [path.name for path in engine if "burn.backend" in path.read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.parametrize(
