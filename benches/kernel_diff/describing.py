@@ -11,7 +11,7 @@ from burn import Cpu
 from burn.backend.cpu import tuning
 from burn.backend.cpu.plan import Plan
 from burn.backend.cpu.pool import share
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.program import Program
 
 THREADS = 4

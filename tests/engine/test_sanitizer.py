@@ -15,7 +15,7 @@ from burn.backend.cpu import plan as planning
 from burn.backend.cpu.features import runnable
 from burn.backend.cpu.sanitizer import KernelFault
 from burn.backend.fusion.stream import PlanCache
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.errors import ArgumentError
 from burn.ops.attention import attention
 from burn.ops.convolution import conv

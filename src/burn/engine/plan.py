@@ -17,11 +17,10 @@ from burn.engine.lower.columns import lower_column
 from burn.engine.lower.copies import Packing
 from burn.engine.lower.elements import fits_a_loop
 from burn.engine.lower.kernels import lower_kernel
-from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loop import Loop, Routine
 from burn.engine.lower.loops import lower_loop
 from burn.engine.lower.moves import lower_copy
 from burn.engine.lower.repeats import Repeats
-from burn.engine.lower.writer import Routine
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.arena import plan_arena
 from burn.engine.schedule.prologue import MOST_KEPT, Prologue

@@ -17,8 +17,7 @@ import numpy as np
 from burn.backend.cpu.compiler import compiled, load_together
 from burn.backend.cpu.native import Binding
 from burn.backend.cpu.runner import StepArray
-from burn.engine.lower.loop_parts import Loop
-from burn.engine.lower.writer import Check, Routine
+from burn.engine.lower.loop import Check, Loop, Routine
 from burn.engine.plan import HostCall
 from burn.engine.schedule.prologue import EVERYTHING, Variant
 

@@ -20,7 +20,7 @@ from burn.backend.cpu.lower.passes import PASSES
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
-from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loop import Loop
 from burn.engine.plan import Lowered
 from burn.engine.runtime import BoundPlan, Stored
 from burn.engine.schedule.units import Schedule

@@ -20,7 +20,7 @@ from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.native import WORDS, Record, native
 from burn.backend.cpu.runner import StepArray
 from burn.cube.targets.llvm import checked
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.plan import HostCall
 

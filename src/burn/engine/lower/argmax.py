@@ -10,7 +10,8 @@ from typing import Any
 
 from burn.cube.ir import Value
 from burn.dtype import bool_, i32
-from burn.engine.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
+from burn.engine.lower.loop import Routine
+from burn.engine.lower.writer import KernelWriter, Steps, at, merged, plus, times
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import grain_of
 from burn.program.program import Node, Program

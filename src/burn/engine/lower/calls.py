@@ -11,7 +11,7 @@ from typing import Any
 
 from burn.dtype import DType
 from burn.engine.lower.copies import copied, packing
-from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loop import Loop
 from burn.engine.lower.pooling import lower_pooling
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.units import Schedule

@@ -15,7 +15,7 @@ from typing import Any
 from burn.cube.ir import Buffer, Value
 from burn.dtype import DType
 from burn.engine.lower.elements import computed
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.loops import LoopWriter
 from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.engine.target import tile_sizes
@@ -112,15 +112,15 @@ class _ChunkWriter(_PartialWriter):
         b = self.b
         length = math.prod(size for size, _ in inner)
         rows = math.prod(size for size, _ in outer)
-        count, chunks = self._size(length), self._size(self.chunks)
+        count, chunks = self.size(length), self.size(self.chunks)
         steps = self._row_steps(inner)
-        total = self._size(rows * self.chunks)
-        decomposed = self._outer_sizes(outer)
+        total = self.size(rows * self.chunks)
+        decomposed = self.declared(outer)
         reductions = [node for node in self.nodes if node.results[0] in self.partial]
         buffers = [self._partial_buffer(node, write=True) for node in reductions]
         length_of_chunk = tile_sizes().chunk
         with b.grid(total) as i:
-            bases = self._bases(i // chunks, outer, decomposed)
+            bases = self._bases(i // chunks, decomposed)
             start = (i % chunks) * length_of_chunk
             here = b.min(count - start, length_of_chunk)
             for node, buffer in zip(reductions, buffers, strict=True):
@@ -132,7 +132,7 @@ class _JoiningWriter(_PartialWriter):
     """The second loop: reductions of chunks are read instead of computed."""
 
     def _write_rows(self, outer: list[Any], inner: list[Any]) -> tuple[int, int]:
-        self.chunk_count = self._size(self.chunks)
+        self.chunk_count = self.size(self.chunks)
         self.buffers_of = {n.results[0]: self._partial_buffer(n, write=False) for n in self.nodes if self._is_early(n)}
         return super()._write_rows(outer, inner)
 

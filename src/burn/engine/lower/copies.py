@@ -9,7 +9,8 @@ from typing import Any
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import DType
-from burn.engine.lower.loop_parts import JUMP, OUTER, Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
+from burn.engine.lower.loop_parts import JUMP, OUTER
 from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access
 from burn.engine.target import grain_of

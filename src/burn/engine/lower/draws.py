@@ -13,7 +13,8 @@ from burn.cube.ir import Value
 from burn.cube.random import philox, unit_f32, unit_f64
 from burn.dtype import DType, bool_, f32, f64, i32, i64, u32, u64
 from burn.engine.lower.draws_last import draw_last
-from burn.engine.lower.writer import KernelWriter, Routine
+from burn.engine.lower.loop import Routine
+from burn.engine.lower.writer import KernelWriter
 from burn.engine.schedule.images import is_last
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import tile_sizes

@@ -12,7 +12,8 @@ from math import prod
 from burn.cube.ir import Value
 from burn.cube.random import philox, unit_f32
 from burn.dtype import f32, u64
-from burn.engine.lower.writer import KernelWriter, Routine
+from burn.engine.lower.loop import Routine
+from burn.engine.lower.writer import KernelWriter
 from burn.program.program import Node
 from burn.program.program import Value as Described
 

@@ -16,7 +16,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import f32
 from burn.engine.lower.elements import term, written_out
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.program.fused import CHANNEL, IMAGE, MADE, NUMBER, Epilogue, Reference, Term
 from burn.program.program import Constant, Node, Operand, Program, Scalar
 

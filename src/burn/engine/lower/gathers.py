@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from burn.cube.ir import Buffer, Value
 from burn.dtype import i64, u64
-from burn.engine.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, at, merged, plus, times
+from burn.engine.lower.loop import Check, Routine
+from burn.engine.lower.writer import CARRIERS, KernelWriter, Steps, at, merged, plus, times
 from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from burn.engine.lower.argmax import lower_argmax, lower_argmin
 from burn.engine.lower.draws import lower_bernoulli, lower_normal, lower_uniform
 from burn.engine.lower.gathers import lower_gather, lower_select
-from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loop import Loop
 from burn.engine.lower.moves import lower_cat, lower_slice_assign, lower_unfold
 from burn.engine.lower.ranges import lower_arange
 from burn.engine.lower.scans import lower_cummax, lower_cummin, lower_cumprod, lower_cumsum

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from burn.cube import KernelBuilder
-from burn.cube.ir import Buffer, Kernel, Value
+from burn.cube.ir import Buffer, Value
 from burn.dtype import DType, bool_, f64, u64
 from burn.engine.lower.elements import computed
+from burn.engine.lower.loop import Argument
 from burn.engine.lower.masks import Mask
-from burn.engine.lower.recipe import Recipe
+from burn.engine.lower.writer import Dim, KernelWriter, Steps, merged, plus, times
 from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.engine.target import tile_sizes
@@ -22,55 +21,15 @@ JUMP = {"load": 4.0, "store": 6.0}
 OUTER = 40.0
 """What an iteration of the grid costs before its first lane, in operations."""
 
-Dim = tuple[int, dict[tuple[str, int], int]]  # size, stride of each access
+Key = tuple[str, int]  # "load", "store" or "draw", and the number of a value
 
 
-@dataclass
-class Argument:
-    """What a slot of a kernel holds: a buffer (at an offset), a size, or a number given at run time."""
-
-    kind: str  # "buffer", "size", "scalar"
-    value: int  # value number, the size itself, or the slot of the scalar
-    offset: int = 0  # bytes
-    dtype: DType | None = None
-    written: bool = False
-
-
-@dataclass
-class Loop:
-    """A kernel with its arguments, and how many iterations its grid has."""
-
-    kernel: Kernel | Recipe
-    arguments: list[Argument]
-    extent: int
-    grain: int
-    label: str
-    in_step: bool = False  # every element is read where it is written, so a result may overwrite an operand
-    joins: bool = False  # operands are only put side by side
-    repeats: bool = False  # some places are written by several iterations, with the same value
-    kept: bool = True  # what it writes may stay from run to run, if small and made of inputs alone
-    constant: Prepared | None = None
-
-    def loops(self) -> list[Loop]:
-        """Every kernel that may run in its place."""
-        return [self] if self.constant is None else [self, self.constant.pack, self.constant.call]
-
-
-@dataclass
-class Prepared:
-    """How a kernel runs when an operand is the same as in the run before: the operand packed once, then read so."""
-
-    pack: Loop
-    call: Loop
-
-
-class LoopParts:
+class LoopParts(KernelWriter):
     """A loop under construction: what it reads, writes and computes."""
 
     def __init__(self, program: Program, schedule: Schedule, unit: Unit) -> None:
-        self.program, self.schedule, self.unit = program, schedule, unit
-        self.b = KernelBuilder()
-        self.arguments: list[Argument] = []
+        super().__init__(program, schedule)
+        self.unit = unit
         self.nodes = [program.nodes[position] for position in unit.nodes]
         self.made = {number: node for node in self.nodes for number in node.results}
         self.views = {
@@ -87,9 +46,8 @@ class LoopParts:
         self.stores: dict[int, Access] = {}
         self._collect()
         self.buffers: dict[Any, Any] = {}
-        self.sizes: dict[int, Value] = {}
         self.scalars: dict[Any, Value] = {}
-        self.rows: dict[int, Value] = {}
+        self.row_results: dict[int, Value] = {}
         self.inner_dims: list[tuple[Value, dict[Any, Any]]] = []  # of a row that is not one run of memory
         self.kept: dict[int, Buffer] = {}  # values of a row that a later pass needs again
         self.held: set[int] = set()  # those of them that a pass has written
@@ -113,26 +71,15 @@ class LoopParts:
 
     # Geometry
 
+    def _accesses(self) -> dict[Key, Access]:
+        """Everything that is walked through with the loop."""
+        kinds = (("load", self.loads), ("store", self.stores), ("draw", self.draws))
+        return {(kind, number): access for kind, each in kinds for number, access in each.items()}
+
     def _merged(self, dims: range) -> list[Dim]:
-        """The dims in `dims` as few loops: (size, stride of each access)."""
-        everything = {
-            (kind, number): access
-            for kind, each in (("load", self.loads), ("store", self.stores), ("draw", self.draws))
-            for number, access in each.items()
-        }
-        merged: list[Dim] = []
-        for dim in dims:
-            size = self.unit.shape[dim]
-            if size == 1:
-                continue
-            strides = {key: access.strides[dim] for key, access in everything.items()}
-            if merged:
-                outer_size, outer = merged[-1]
-                if all(outer[key] == strides[key] * size for key in strides):
-                    merged[-1] = (outer_size * size, strides)
-                    continue
-            merged.append((size, strides))
-        return merged
+        """The dims in `dims` as few loops."""
+        strides = {key: access.strides[dims.start : dims.stop] for key, access in self._accesses().items()}
+        return merged(self.unit.shape[dims.start : dims.stop], strides)
 
     def _lanes_last(self, dims: list[Dim]) -> list[Dim]:
         """The dim along which lanes run best, last: long, with few accesses that jump. Draws go in order."""
@@ -146,11 +93,6 @@ class LoopParts:
 
         best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]), default=0)
         return [*dims[:best], *dims[best + 1 :], *dims[best : best + 1]]
-
-    def _size(self, value: int) -> Value:
-        """A size or stride as an argument of the kernel (equal ones need not share a slot)."""
-        self.arguments.append(Argument("size", value))
-        return self.b.size()
 
     def _buffer(self, key: tuple[str, int]) -> Any:
         found = self.buffers.get(key)
@@ -207,53 +149,17 @@ class LoopParts:
 
     # Indices
 
-    def _outer_sizes(self, outer: list[Any]) -> list[tuple[Value, dict[Any, Any]]]:
-        """The sizes and strides of the outer dims as arguments."""
-        return [(self._size(size), self._strides(strides)) for size, strides in outer]
-
-    def _strides(self, strides: dict[tuple[str, int], int]) -> dict[tuple[str, int], Any]:
-        """Strides of 0 and 1 are part of the kernel, others are arguments."""
-        return {key: stride if stride in (0, 1) else self._size(stride) for key, stride in strides.items()}
-
-    def _bases(self, i: Value, outer: list[Any], decomposed: list[Any]) -> dict[tuple[str, int], Any]:
+    def _bases(self, i: Value, outer: list[tuple[Value, Steps]]) -> Steps:
         """Where each access of an outer iteration begins."""
-        keys = [*(("load", n) for n in self.loads), *(("store", n) for n in self.stores)]
-        keys += [("draw", n) for n in self.draws]
-        bases: dict[tuple[str, int], Any] = dict.fromkeys(keys, 0)
-        rest = i
-        for position in range(len(outer) - 1, -1, -1):
-            size, strides = decomposed[position]
-            index = rest if position == 0 else rest % size
-            if position:
-                rest = rest // size
-            for key in keys:
-                bases[key] = self._plus(bases[key], self._times(index, strides[key]))
-        return bases
-
-    def _times(self, index: Any, stride: Any) -> Any:
-        if isinstance(stride, int):
-            return 0 if stride == 0 else index if stride == 1 else index * stride
-        return index * stride
-
-    def _plus(self, x: Any, y: Any) -> Any:
-        if isinstance(x, int) and x == 0:
-            return y
-        return x if isinstance(y, int) and y == 0 else x + y
+        return {**dict.fromkeys(self._accesses(), 0), **self.bases(i, outer)}
 
     def _index(self, key: tuple[str, int], bases: dict[Any, Any], steps: dict[Any, Any], j: Value | None) -> Any:
         base = bases.get(key, 0)
         if j is None:
             return base
         if not self.inner_dims:
-            return self._plus(base, self._times(j, steps.get(key, 0)))
-        rest = j
-        for position in range(len(self.inner_dims) - 1, -1, -1):
-            size, strides = self.inner_dims[position]
-            index = rest if position == 0 else rest % size
-            if position:
-                rest = rest // size
-            base = self._plus(base, self._times(index, strides[key]))
-        return base
+            return plus(base, times(j, steps.get(key, 0)))
+        return self.position(j, self.inner_dims, key, base)
 
     def _element(self, bases: dict[Any, Any], steps: dict[Any, Any], j: Value) -> None:
         known: dict[int, Value] = {}
@@ -268,7 +174,7 @@ class LoopParts:
 
         def found(number: int) -> Value | None:
             number = self.views.get(number, number)
-            return self.rows[number] if number in self.rows else known.get(number)
+            return self.row_results[number] if number in self.row_results else known.get(number)
 
         waiting = [number]
         while waiting:

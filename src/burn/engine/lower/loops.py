@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import math
 
-from burn.engine.lower.loop_parts import (
-    Dim,
-    Loop,
-)
+from burn.engine.lower.loop import Loop
 from burn.engine.lower.rows import RowPasses
+from burn.engine.lower.writer import Dim, times
 from burn.engine.schedule.units import Schedule, Unit
 from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Program
@@ -51,29 +49,29 @@ class LoopWriter(RowPasses):
         b = self.b
         if len(dims) <= 1:
             size, strides = dims[0] if dims else (1, {})
-            count = self._size(size)
-            steps = self._strides(strides)
+            count = self.size(size)
+            steps = self.steps(strides)
             block = tile_sizes().block
             blocks = -(-size // block) if size else 0
-            total = self._size(blocks)
+            total = self.size(blocks)
             self._declare_draws(block)
             with b.grid(total) as i:
                 start = i * block
                 length = b.min(count - start, block)
-                bases = {key: self._times(start, step) for key, step in steps.items()}
+                bases = {key: times(start, step) for key, step in steps.items()}
                 self._draw(bases, length)
                 with b.lane(length) as j:
                     self._element(bases, steps, j)
             return blocks, grain_of(block)
         *outer, (inner_size, inner) = dims
         rows = math.prod(size for size, _ in outer)
-        count = self._size(inner_size)
-        steps = self._strides(inner)
-        total = self._size(rows)
-        decomposed = self._outer_sizes(outer)
+        count = self.size(inner_size)
+        steps = self.steps(inner)
+        total = self.size(rows)
+        decomposed = self.declared(outer)
         self._declare_draws(inner_size)
         with b.grid(total) as i:
-            bases = self._bases(i, outer, decomposed)
+            bases = self._bases(i, decomposed)
             self._draw(bases, count)
             with b.lane(count) as j:
                 self._element(bases, steps, j)

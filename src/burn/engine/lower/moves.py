@@ -8,8 +8,8 @@ from typing import Any
 
 from burn.dtype import DType, bool_
 from burn.engine.lower.copies import copied
-from burn.engine.lower.loop_parts import Loop
-from burn.engine.lower.writer import CARRIERS, Dim, KernelWriter, Routine, at, merged, plus, times
+from burn.engine.lower.loop import Loop, Routine
+from burn.engine.lower.writer import CARRIERS, Dim, KernelWriter, at, merged, plus, times
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import grain_of

@@ -18,7 +18,7 @@ from burn.cube.ir import Value
 from burn.dtype import DType, i64
 from burn.engine.lower.elements import computed
 from burn.engine.lower.epilogue import EpilogueWriter, own_operands
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, apart
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import logical, result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from burn.cube.ir import Value
 from burn.dtype import f32, f64, i64
-from burn.engine.lower.writer import KernelWriter, Routine, Steps, at
+from burn.engine.lower.loop import Routine
+from burn.engine.lower.writer import KernelWriter, Steps, at
 from burn.engine.schedule.units import Schedule
 from burn.program.program import Constant, Node, Program
 

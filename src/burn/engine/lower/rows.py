@@ -21,15 +21,15 @@ class RowPasses(LoopParts):
         b = self.b
         inner_size = math.prod(size for size, _ in inner)
         rows = math.prod(size for size, _ in outer)
-        count = self._size(inner_size)
+        count = self.size(inner_size)
         steps = self._row_steps(inner)
-        total = self._size(rows)
-        decomposed = self._outer_sizes(outer)
+        total = self.size(rows)
+        decomposed = self.declared(outer)
         self._keep(inner_size)
         self._declare_draws(inner_size)
         with b.grid(total) as i:
             self.row = i
-            bases = self._bases(i, outer, decomposed)
+            bases = self._bases(i, decomposed)
             self._draw(bases, count)
             for node in self.nodes:
                 if node.results[0] in self.schedule.row_values:
@@ -45,23 +45,23 @@ class RowPasses(LoopParts):
             # Last of all: a result may be written over an operand, which the row must have read by then.
             for number in self.stores:
                 if number in self.schedule.row_values:
-                    b.store(self._buffer(("store", number)), bases["store", number], self.rows[number])
+                    b.store(self._buffer(("store", number)), bases["store", number], self.row_results[number])
         return rows, grain_of(inner_size)
 
     def _row_steps(self, inner: list[Any]) -> dict[Any, Any]:
         """The strides along a row; none where it is not one run of memory, and `inner_dims` tells more."""
         if len(inner) > 1:
-            self.inner_dims = self._outer_sizes(inner)
+            self.inner_dims = self.declared(inner)
             return {}
-        return self._strides(inner[0][1] if inner else {})
+        return self.steps(inner[0][1] if inner else {})
 
     def _write_row_value(self, node: Node, count: Value, bases: dict[Any, Any], steps: dict[Any, Any]) -> None:
         """One number per row: a reduction over the row, or a map of such numbers."""
         number = node.results[0]
         if node.op.group == "reduction":
-            self.rows[number] = self._reduced(node, count, bases, steps)
+            self.row_results[number] = self._reduced(node, count, bases, steps)
         else:
-            self.rows[number] = self._apply(node, lambda n: self._value(n, bases, steps, None, {}))
+            self.row_results[number] = self._apply(node, lambda n: self._value(n, bases, steps, None, {}))
 
     def _reduced(
         self, node: Node, count: Value, bases: dict[Any, Any], steps: dict[Any, Any], start: Value | None = None

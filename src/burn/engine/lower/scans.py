@@ -11,7 +11,8 @@ from typing import Any
 
 from burn.cube.ir import Value
 from burn.dtype import HALVES, bool_
-from burn.engine.lower.writer import KernelWriter, Routine, Steps, at, merged, plus, times
+from burn.engine.lower.loop import Routine
+from burn.engine.lower.writer import KernelWriter, Steps, at, merged, plus, times
 from burn.engine.schedule.units import Schedule
 from burn.ops.cumulative import running_dtype
 from burn.program.program import Node, Program

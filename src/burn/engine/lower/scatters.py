@@ -12,7 +12,8 @@ from typing import Any
 from burn.cube.ir import Value
 from burn.dtype import HALVES, bool_, i64
 from burn.engine.lower.gathers import checkable, inside, note
-from burn.engine.lower.writer import CARRIERS, Check, KernelWriter, Routine, Steps, merged, plus, times
+from burn.engine.lower.loop import Check, Routine
+from burn.engine.lower.writer import CARRIERS, KernelWriter, Steps, merged, plus, times
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Node, Program

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,34 +18,18 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import DType, f64, i64, u8, u16, u32, u64
 from burn.engine.lower.elements import computed
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Check, Routine
 from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Constant, Program, Scalar
 
-Strides = dict[str, int]
-Steps = dict[str, Any]
+Strides = dict[Any, int]  # by the key of a buffer
+Steps = dict[Any, Any]
 Dim = tuple[int, Strides]
 
 CARRIERS = {1: u8, 2: u16, 4: u32, 8: u64}
 """By size in bytes, the dtype in which elements are moved when only their bits matter."""
-
-
-@dataclass
-class Check:
-    """A kernel that met an index outside a dim tells so: which operation, which dim, and its size."""
-
-    operation: str
-    dim: int
-    size: int
-
-
-@dataclass
-class Routine(Loop):
-    """A kernel in which any element may be read for any result: its results never lie over its operands."""
-
-    check: Check | None = None
 
 
 @dataclass
@@ -73,7 +57,7 @@ class Rows:
     steps: Steps
 
 
-def merged(shape: tuple[int, ...], strides: Mapping[str, tuple[int, ...]]) -> list[Dim]:
+def merged(shape: Sequence[int], strides: Mapping[Any, Sequence[int]]) -> list[Dim]:
     """The walk over `shape` in as few dims as possible."""
     dims: list[Dim] = []
     for position, size in enumerate(shape):
@@ -199,6 +183,16 @@ class KernelWriter:
                 found[key] = plus(found.get(key, 0), times(part, step))
         return found
 
+    def position(self, index: Value, dims: list[tuple[Value, Steps]], key: Any, base: Any = 0) -> Any:
+        """The same in one buffer, from `base` on."""
+        for place in range(len(dims) - 1, -1, -1):
+            size, steps = dims[place]
+            part = index if place == 0 else index % size
+            if place:
+                index = index // size
+            base = plus(base, times(part, steps[key]))
+        return base
+
     def rows(self, dims: list[Dim]) -> Rows:
         """Cut a walk into rows along its last dim, or into blocks where it has no other."""
         *outer, (length, strides) = dims or [(1, {})]
@@ -227,7 +221,7 @@ class KernelWriter:
         return Routine(self.b.finish(), self.arguments, extent, grain, label, check=check)
 
 
-def at(bases: Steps, steps: Steps, key: str, j: Any) -> Any:
+def at(bases: Steps, steps: Steps, key: Any, j: Any) -> Any:
     """The index of lane `j` in a buffer."""
     return plus(bases.get(key, 0), times(j, steps.get(key, 0)))
 

@@ -9,7 +9,7 @@ from burn.backend.cpu.lower.products import fits, lower_product
 from burn.backend.cpu.settings import Settings
 from burn.engine.lower.calls import Calls
 from burn.engine.lower.epilogue import epilogue_of
-from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loop import Loop
 from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule
 from burn.program.program import Node, Program

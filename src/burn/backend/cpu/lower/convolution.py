@@ -20,7 +20,7 @@ from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import CpuCalls
-    from burn.engine.lower.loop_parts import Loop
+    from burn.engine.lower.loop import Loop
 
 Sizes = tuple[int, ...]
 

@@ -26,7 +26,7 @@ from burn.program.program import Node
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import CpuCalls
-    from burn.engine.lower.loop_parts import Loop
+    from burn.engine.lower.loop import Loop
 
 __all__ = [
     "LANES", "Block", "Window", "blocks_of", "lower_direct", "pixels", "reads_anyhow", "windows_of",

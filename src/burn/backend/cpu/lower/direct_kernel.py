@@ -18,7 +18,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
 from burn.engine.lower.epilogue import EpilogueWriter
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, apart, summed
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.windows import POINT, Block, Piece, Span, Window, cut, gradient_span, inner, is_trivial, span

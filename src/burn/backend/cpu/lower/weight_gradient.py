@@ -23,7 +23,7 @@ from burn.backend.cpu.lower.tiles import GradientTile, gradient_tile
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, sum_of_parts
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.windows import Window, inner

@@ -18,7 +18,7 @@ from burn.backend.cpu.lower.attention.choice import chosen
 from burn.backend.cpu.lower.attention.terms import TermWriter
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64
-from burn.engine.lower.loop_parts import Loop
+from burn.engine.lower.loop import Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.writer import KernelWriter, Steps, merged, plus, times
 from burn.engine.patterns.attention.causal import causal_of

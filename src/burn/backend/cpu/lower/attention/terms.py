@@ -22,7 +22,7 @@ from burn.program.program import Constant, Scalar
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
-    from burn.engine.lower.loop_parts import Loop
+    from burn.engine.lower.loop import Loop
 
 
 class TermWriter:

@@ -21,7 +21,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import f32, i64
 from burn.engine.lower.epilogue import EpilogueWriter
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access
 from burn.engine.target import target

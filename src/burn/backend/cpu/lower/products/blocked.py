@@ -25,7 +25,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import HALVES, DType, i64
 from burn.engine.lower.epilogue import EpilogueWriter
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK
 from burn.engine.lower.recipe import Recipe
 from burn.ops.op import TABLE

@@ -15,7 +15,7 @@ from burn.backend.cpu.lower.products.tile import Tile, lanes_of
 from burn.backend.cpu.lower.products.total import Total
 from burn.dtype import DType, bf16, f16, f32, f64
 from burn.engine.lower.epilogue import epilogue_of, own_operands
-from burn.engine.lower.loop_parts import Loop, Prepared
+from burn.engine.lower.loop import Loop, Prepared
 from burn.engine.target import target
 from burn.program.program import Node, Program
 

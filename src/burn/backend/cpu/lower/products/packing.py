@@ -14,7 +14,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Operand, Value
 from burn.dtype import DType
 from burn.engine.lower.copies import Packing
-from burn.engine.lower.loop_parts import Argument
+from burn.engine.lower.loop import Argument
 from burn.engine.lower.recipe import Recipe
 from burn.engine.target import grain_of
 

@@ -12,7 +12,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import DType
 from burn.engine.lower.epilogue import EpilogueWriter
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import sum_of_parts
 from burn.engine.lower.recipe import Recipe
 from burn.program.program import Node

@@ -15,7 +15,7 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import f32, f64
 from burn.engine.lower.copies import Packing
-from burn.engine.lower.loop_parts import Argument, Loop
+from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access
 from burn.ops.views import contiguous_strides
