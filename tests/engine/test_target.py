@@ -6,12 +6,13 @@ import threading
 
 import pytest
 
-from burn.dtype import f32
+from burn.dtype import DType, f32, f64
 from burn.engine.lower.elements import fits_a_loop
 from burn.engine.lower.loops import lower_loop
 from burn.engine.lower.recipe import Recipe
+from burn.engine.plan import Lowered
 from burn.engine.schedule.units import Scheduler
-from burn.engine.target import Target, Tiles, lowering_for, target
+from burn.engine.target import ARITHMETIC, Target, Tiles, lowering_for, target
 from burn.ops import TABLE
 from burn.program.program import Node, Program, Value
 from burn.shape import Shape
@@ -44,6 +45,16 @@ def test_the_target_is_that_of_the_innermost_lowering_of_this_thread() -> None:
     with pytest.raises(RuntimeError, match="nothing is being lowered"):
         target()
     assert len(elsewhere) == 1
+
+
+@pytest.mark.parametrize("dtype, expected", [(f32, "kernel  exp"), (f64, "numpy   exp")])
+def test_what_a_target_does_not_compute_with_has_no_kernel(dtype: DType, expected: str) -> None:
+    value = Value(Shape((1000,)), dtype)
+    program = Program((value, value), 1, 0, (Node(TABLE["exp"], (0,), (), (1,)),), (1,))
+    lowered = Lowered()
+    with lowering_for(Target("made up", dtypes=ARITHMETIC - {f64})):
+        lowered.lower(program, (False,))
+    assert lowered.describe() == expected
 
 
 def test_kernels_follow_the_tile_sizes_of_the_target_and_recipes_know_them() -> None:

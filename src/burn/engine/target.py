@@ -105,6 +105,11 @@ def target() -> Target:
     return _current.target
 
 
+def computes(dtype: DType) -> bool:
+    """Whether kernels of the target that they are being written for load, compute and store elements of a dtype."""
+    return dtype in target().dtypes
+
+
 def tile_sizes() -> Tiles:
     """Those of the target that kernels are being written for."""
     return target().tiles

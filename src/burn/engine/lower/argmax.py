@@ -13,7 +13,7 @@ from burn.dtype import bool_, i32
 from burn.engine.lower.loop import Routine
 from burn.engine.lower.writer import KernelWriter, Steps, at, merged, plus, times
 from burn.engine.schedule.units import Schedule
-from burn.engine.target import grain_of
+from burn.engine.target import computes, grain_of
 from burn.program.program import Node, Program
 
 SHORT = (1 << 31) - 1
@@ -34,7 +34,7 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
     (number,) = node.reads()
     (dim,) = node.attributes
     value, result = program.values[number], program.values[node.results[0]]
-    if not value.dtype.is_arithmetic or value.dtype is bool_ or number in schedule.constants:
+    if not computes(value.dtype) or value.dtype is bool_ or number in schedule.constants:
         return None
     shape = tuple(value.shape)
     w = KernelWriter(program, schedule)

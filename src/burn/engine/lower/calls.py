@@ -15,6 +15,7 @@ from burn.engine.lower.loop import Loop
 from burn.engine.lower.pooling import lower_pooling
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import computes
 from burn.ops.views import contiguous_strides
 from burn.program.program import Node, Program
 
@@ -72,6 +73,6 @@ class Calls:
         source, result = node.operands[0], node.results[0]
         assert isinstance(source, int)
         value = self.program.values[source]
-        if source in self.schedule.constants or 0 in value.shape or not value.dtype.is_arithmetic:
+        if source in self.schedule.constants or 0 in value.shape or not computes(value.dtype):
             return None
         return [copied(self.schedule.accesses[source], value.dtype, result, "reshape")]

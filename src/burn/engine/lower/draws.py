@@ -17,7 +17,7 @@ from burn.engine.lower.loop import Routine
 from burn.engine.lower.writer import KernelWriter
 from burn.engine.schedule.images import is_last
 from burn.engine.schedule.units import Schedule
-from burn.engine.target import tile_sizes
+from burn.engine.target import computes, tile_sizes
 from burn.program.program import Node, Program
 
 DRAW_GRAIN = 2
@@ -30,7 +30,7 @@ Transform = Callable[[list[Value]], list[Value]]
 def lower_uniform(program: Program, schedule: Schedule, node: Node) -> Routine | None:
     """From `low` up to, but not including, `high`."""
     dtype = program.values[node.results[0]].dtype
-    if dtype not in (f32, f64):
+    if dtype not in (f32, f64) or not computes(dtype):
         return None
     w = KernelWriter(program, schedule)
     low, high = (w.b.cast(w.given(each, f64), dtype) for each in node.operands[2:])
@@ -48,7 +48,7 @@ def lower_uniform(program: Program, schedule: Schedule, node: Node) -> Routine |
 def lower_bernoulli(program: Program, schedule: Schedule, node: Node) -> Routine | None:
     """1 with a probability, else 0."""
     dtype = program.values[node.results[0]].dtype
-    if dtype not in (f32, f64, i32, i64, bool_):
+    if dtype not in (f32, f64, i32, i64, bool_) or not computes(dtype):
         return None
     wide = f64 if dtype is f64 else f32
     w = KernelWriter(program, schedule)
@@ -59,7 +59,7 @@ def lower_bernoulli(program: Program, schedule: Schedule, node: Node) -> Routine
 def lower_normal(program: Program, schedule: Schedule, node: Node) -> Routine | None:
     """Box-Muller in double precision: a pair of unit numbers gives a pair of elements."""
     dtype = program.values[node.results[0]].dtype
-    if dtype is not f32:
+    if dtype is not f32 or not computes(dtype):
         return None
     w = KernelWriter(program, schedule)
     b = w.b

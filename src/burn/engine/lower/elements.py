@@ -11,6 +11,7 @@ from typing import Any
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import HALVES, DType, f32
+from burn.engine.target import computes
 from burn.ops.op import TABLE, Op
 from burn.program.program import Node, Program
 
@@ -26,7 +27,7 @@ def fits_a_loop(program: Program, node: Node) -> bool:
         return False
     dtypes = [program.values[number].dtype for number in (*node.reads(), *node.results)]
     known = node.op.element_dtypes is None or dtypes[-1] in node.op.element_dtypes
-    return known and all(dtype.is_arithmetic for dtype in dtypes)
+    return known and all(computes(dtype) for dtype in dtypes)
 
 
 def is_term(op: Op) -> bool:

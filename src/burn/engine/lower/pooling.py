@@ -22,7 +22,7 @@ from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, apart
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import logical, result
-from burn.engine.target import grain_of
+from burn.engine.target import computes, grain_of
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def windows_of(program: Program, node: Node, producer: dict[int, int]) -> list[D
     if name not in FORWARD and name not in BACKWARD:
         return None
     source = node.operands[0]
-    if not isinstance(source, int) or not program.values[source].dtype.is_arithmetic:
+    if not isinstance(source, int) or not computes(program.values[source].dtype):
         return None
     first, made = _images(program, source, node), _images(program, node.results[0], node)
     if 0 in first or 0 in made:

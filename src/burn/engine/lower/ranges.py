@@ -7,6 +7,7 @@ from burn.dtype import f32, f64, i64
 from burn.engine.lower.loop import Routine
 from burn.engine.lower.writer import KernelWriter, Steps, at
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import computes
 from burn.program.program import Constant, Node, Program
 
 
@@ -18,7 +19,7 @@ def lower_arange(program: Program, schedule: Schedule, node: Node) -> Routine | 
         return None
     start, step, *_ = (each.value for each in node.operands if isinstance(each, Constant))
     whole = not isinstance(start, float) and not isinstance(step, float)
-    if not (dtype in (f32, f64) or (whole and dtype.is_int and dtype.is_arithmetic)):
+    if not computes(dtype) or not (dtype in (f32, f64) or (whole and dtype.is_int)):
         return None
     if whole and max(abs(int(start)), abs(int(step)) * max(1, program.values[result].shape[0])) >= 1 << 62:
         return None

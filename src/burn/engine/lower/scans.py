@@ -14,6 +14,7 @@ from burn.dtype import HALVES, bool_
 from burn.engine.lower.loop import Routine
 from burn.engine.lower.writer import KernelWriter, Steps, at, merged, plus, times
 from burn.engine.schedule.units import Schedule
+from burn.engine.target import computes
 from burn.ops.cumulative import running_dtype
 from burn.program.program import Node, Program
 
@@ -31,7 +32,7 @@ def _lower(program: Program, schedule: Schedule, node: Node, combine: str) -> Ro
     (number,) = node.reads()
     (dim,) = node.attributes
     dtype, shape = program.values[number].dtype, tuple(program.values[number].shape)
-    if not dtype.is_arithmetic or dtype is bool_ or dtype in HALVES or number in schedule.constants or not shape[dim]:
+    if not computes(dtype) or dtype is bool_ or dtype in HALVES or number in schedule.constants or not shape[dim]:
         return None
     w = KernelWriter(program, schedule)
     b = w.b

@@ -15,7 +15,7 @@ from burn.engine.lower.gathers import checkable, inside, note
 from burn.engine.lower.loop import Check, Routine
 from burn.engine.lower.writer import CARRIERS, KernelWriter, Steps, merged, plus, times
 from burn.engine.schedule.units import Schedule
-from burn.engine.target import grain_of, tile_sizes
+from burn.engine.target import computes, grain_of, tile_sizes
 from burn.program.program import Node, Program
 
 COMBINE = {"add": "add", "mul": "mul", "min": "min", "max": "max"}
@@ -37,7 +37,7 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
     x_value, result = program.values[x_number], node.results[0]
     shape, given = tuple(x_value.shape), tuple(program.values[values_number].shape)
     carrier = CARRIERS.get(x_value.dtype.size) if update == "assign" else None
-    combinable = x_value.dtype.is_arithmetic and x_value.dtype is not bool_ and x_value.dtype not in HALVES
+    combinable = computes(x_value.dtype) and x_value.dtype is not bool_ and x_value.dtype not in HALVES
     if carrier is None and (update == "assign" or not combinable):
         return None
     if not checkable(program, schedule, x_number, index_number, dim):

@@ -24,6 +24,7 @@ from burn.engine.patterns.chains import Chain, ChainFinder
 from burn.engine.patterns.convolutions import CONVOLUTIONS, shapes_of
 from burn.engine.patterns.kernels import Kernels
 from burn.engine.schedule.units import is_map
+from burn.engine.target import computes
 from burn.ops.op import TABLE
 from burn.program.fused import CHANNEL, CHANNELS_LAST, IMAGE, NUMBER, Epilogue, Fused, to_first, to_last
 from burn.program.passes import Explanation
@@ -216,7 +217,7 @@ class _Layouts:
     def _memory(self, number: int) -> int:
         """A value in logical order that has memory: constants are written out."""
         plain = self._plain(number)
-        return self._copied(plain) if number in self.constant and self.values[plain].dtype.is_arithmetic else plain
+        return self._copied(plain) if number in self.constant and computes(self.values[plain].dtype) else plain
 
     # Products
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from burn.dtype import bool_, f32, i32, i64
 from burn.engine.schedule.access import Access, viewed, whole
 from burn.engine.schedule.images import is_last
+from burn.engine.target import computes
 from burn.ops.op import Op
 from burn.program.periods import period_of
 from burn.program.program import Constant, Node, Program
@@ -66,7 +67,8 @@ def is_mask(program: Program, node: Node) -> bool:
     """Whether a node is a draw, in row-major order, that a loop can hold."""
     if node.op.name != "random_bernoulli" or is_last(node):
         return False
-    return program.values[node.results[0]].dtype in (f32, i32, i64, bool_)
+    dtype = program.values[node.results[0]].dtype
+    return dtype in (f32, i32, i64, bool_) and computes(dtype)
 
 
 def trailing_split(shape: Shape, dims: tuple[int, ...]) -> int | None:

@@ -14,6 +14,7 @@ from burn.dtype import DType, bool_, f32
 from burn.engine.lower.elements import computed, is_term
 from burn.engine.lower.epilogue import Collector
 from burn.engine.patterns.attention.form import LATER, TENSOR
+from burn.engine.target import computes
 from burn.program.fused import MADE, Reference
 from burn.program.program import Constant, Node, Program, Scalar
 from burn.shape import Shape
@@ -76,7 +77,7 @@ class Reader:
             if value.dtype is bool_ and self.is_mask(node) and depth < DEEPEST:
                 reads = [self._read(node, each, current, reference, into, depth + 1) for each in node.operands]
                 return into.add_node(self.program, node, reads)
-        if not value.dtype.is_arithmetic:
+        if not computes(value.dtype):
             raise Unreadable(f"operands of {value.dtype}")
         return into.operand(number, TENSOR)
 
