@@ -21,8 +21,7 @@ from burn.backend.host_arrays import HostArrays
 from burn.backend.ndarray import NdArray
 from burn.cube import Kernel, interpret
 from burn.dtype import DType, f32, f64, from_numpy, i64
-from burn.engine.lower.loop_parts import Loop
-from burn.engine.lower.writer import Routine
+from burn.engine.lower.loop import Loop, Routine
 from burn.engine.plan import HostCall, Lowered
 from burn.engine.runtime import BoundPlan, Engine, Plan, Run, Stored
 from burn.engine.target import Target, Tiles, lowering_for
