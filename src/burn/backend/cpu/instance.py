@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound
+from burn.backend.cpu.launching import launch_of
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu.runner import StepArray
 from burn.backend.cpu.tuning.known import answers
 from burn.engine.plan import HostCall, bytes_of
 from burn.engine.runtime import Launch, Run
@@ -173,61 +173,7 @@ class Instance(Bound, Run):
         return [made[pick] for pick in self.picks]
 
     def launcher(self, changing: list[int]) -> Launch | None:
-        picks, segments = self.picks, self.segments
-        if not (self.steady and KNOWN_LAYOUT) or self.checks or self.hosted or picks is None:
-            return None
-        if any(owner is not None for *_, owner in self.allocations):
-            return None
-        arrays = [each for each in segments if isinstance(each, StepArray)]
-        native, address = (arrays[0].alone() if len(arrays) == 1 else None) or (None, 0)
-        checked = native is None or bool(self.plan.asked.answers)
-        in_order = picks == [*range(len(self.allocations))]
-        allocations = [
-            (number, shape, None if large else kind, dtype) for number, shape, kind, large, dtype, _ in self.allocations
-        ]
-        places, is_current, allocate, empty = self.places, self.is_current, self.plan.device.allocate, np.empty
-        offset = ADDRESS_OF_DATA
-
-        def launch(values: list[Any]) -> list[Any] | None:
-            if not self.steady or self.segments is not segments or (checked and not is_current()):
-                return None
-            for number, value in zip(changing, values):
-                places[number] = id(value) + offset
-            made: list[Any] = []
-            for number, shape, kind, dtype in allocations:
-                result = allocate(shape, dtype) if kind is None else empty(shape, kind)
-                places[number] = id(result) + offset
-                made.append(result)
-            try:
-                if native is not None:
-                    native(address)
-                else:
-                    for each in arrays:
-                        each.run()
-            except BaseException:
-                self.forget()
-                raise
-            return made if in_order else [made[pick] for pick in picks]
-
-        if native is None or checked or len(changing) != 1 or len(allocations) != 1 or allocations[0][2] is None:
-            return launch
-        (source,), (target, shape, kind, _) = changing, allocations[0]
-
-        def launch_one(values: list[Any]) -> list[Any] | None:
-            """The same for one small result of one input, which most calls have."""
-            if not self.steady or self.segments is not segments:
-                return None
-            result = empty(shape, kind)
-            places[source] = id(values[0]) + offset
-            places[target] = id(result) + offset
-            try:
-                native(address)
-            except BaseException:
-                self.forget()
-                raise
-            return [result]
-
-        return launch_one
+        return launch_of(self, changing, ADDRESS_OF_DATA) if KNOWN_LAYOUT else None
 
     def _check(self) -> None:
         """Raise for the first kernel that met an index outside its dim."""
