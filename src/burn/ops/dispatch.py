@@ -16,6 +16,7 @@ import numpy as np
 from burn.device import Device, common_device
 from burn.dtype import FLOATS, DType, f64, i64, promote, promote_all
 from burn.errors import DTypeError, too_large
+from burn.ops.memory import Memory
 from burn.ops.op import Op
 from burn.scalar import Scalar
 from burn.shape import Shape, broadcast, broadcast_all
@@ -174,7 +175,7 @@ def general(op: Op, prepare: Call | None) -> Call:
     operand_count, argument_count, in_order = op.operand_count, len(op.parameters), not op.interleaved
     several = op.outputs > 1
     remembers = op.kind == "primitive" and not several
-    known: dict[Any, Any] = {}
+    known = Memory()
 
     def finish(device: Device, handle: Any, dtype: Any, shape: Any) -> Any:
         if several:
@@ -193,19 +194,16 @@ def general(op: Op, prepare: Call | None) -> Call:
         device = x.device
         if attributes and attributes[0].__class__ is list and remembers:
             attributes = (tuple(attributes[0]), *attributes[1:])
-        try:
-            found = known.get(key := (x.shape, x.dtype, device, attributes))
-        except TypeError:  # something unhashable among the attributes
-            found = key = None
+        found = known.find(about := (x.shape, x.dtype, device), attributes)
         if found is not None:
             shape, dtype, attributes = found
             return Tensor(device.kernels[op](x.handle, *attributes), device, dtype, shape)
-        given = x
+        given, asked = x, attributes
         if prepare is not None:
             (x,) = prepare(op, [x])
         shape, dtype, attributes = rule(op, x, *attributes)
-        if remembers and key is not None and x is given and shape is not None:
-            remember(known, key, (shape, dtype, attributes))
+        if remembers and x is given and shape is not None:
+            known.keep(about, asked, (shape, dtype, attributes))
         return finish(device, device.kernels[op](x.handle, *attributes), dtype, shape)
 
     def call_two(x: Any = NOTHING, y: Any = NOTHING, *attributes: Any, **kwargs: Any) -> Any:
@@ -221,10 +219,7 @@ def general(op: Op, prepare: Call | None) -> Call:
                 left = device.lift(x)
             else:
                 return call_many(x, y, *attributes)
-        try:
-            found = known.get(key := (x.shape, x.dtype, y.shape, y.dtype, device, attributes))
-        except TypeError:
-            return call_many(x, y, *attributes)
+        found = known.find(about := (x.shape, x.dtype, y.shape, y.dtype, device), attributes)
         if found is None:
             operands = [x, y] if prepare is None else prepare(op, [x, y])
             if operands[0] is not x or operands[1] is not y:
@@ -232,7 +227,7 @@ def general(op: Op, prepare: Call | None) -> Call:
             found = rule(op, x, y, *attributes)
             if found[0] is None:
                 return call_many(x, y, *attributes)
-            remember(known, key, found)
+            known.keep(about, attributes, found)
         shape, dtype, attributes = found
         return Tensor(device.kernels[op](left, right, *attributes), device, dtype, shape)
 
@@ -269,16 +264,6 @@ def general(op: Op, prepare: Call | None) -> Call:
     return call_one if op.operand_count == 1 and not op.interleaved else call_many
 
 
-MOST_REMEMBERED = 4096
-
-
-def remember(known: dict[Any, Any], key: Any, found: Any) -> None:
-    """Keep what a rule said; all is forgotten when it has become too much."""
-    if len(known) >= MOST_REMEMBERED:
-        known.clear()
-    known[key] = found
-
-
 def remembering(op: Op, prepare: Call | None, remembers: bool = True) -> Call:
     """What the rule of `op` says of prepared operands, looked up where operands of the same kind came before.
 
@@ -286,59 +271,45 @@ def remembering(op: Op, prepare: Call | None, remembers: bool = True) -> Call:
     """
     rule = op.rule
     assert rule is not None
-    known: dict[Any, Any] = {}
+    known = Memory()
 
     def infer(operands: list[Any], device: Device, attributes: Any) -> Any:
-        key: Any = None
-        if remembers:
-            parts: list[Any] = [device, *attributes, *map(type, attributes)]
-            for each in operands:
-                if isinstance(each, Tensor):
-                    parts.append(each.shape)
-                    parts.append(each.dtype)
-                elif each is None or each.__class__ is float:
-                    parts.append(each)
-                else:
-                    break
+        attributes = tuple(attributes)
+        parts: list[Any] = [device] if remembers else []
+        for each in operands if remembers else ():
+            if isinstance(each, Tensor):
+                parts.append(each.shape)
+                parts.append(each.dtype)
+            elif each is None or each.__class__ is float:
+                parts.append(each)
             else:
-                try:
-                    found = known.get(key := tuple(parts))
-                except TypeError:  # something unhashable among the attributes
-                    key = None
-                else:
-                    if found is not None:
-                        return found
+                parts = []
+                break
+        found = known.find(about := tuple(parts), attributes) if parts else None
+        if found is not None:
+            return found
         before = list(operands)
         if prepare is not None:
             operands[:] = prepare(op, operands)
         found = rule(op, *operands, *attributes)
-        if key is not None and all(map(is_, before, operands)) and not any(map(_is_zero, attributes)):
-            remember(known, key, found)
+        if parts and all(map(is_, before, operands)):
+            known.keep(about, attributes, found)
         return found
 
     return infer
 
 
-def _is_zero(attribute: Any) -> bool:
-    """Whether an attribute is 0.0, which equals -0.0 and still is another number."""
-    return attribute.__class__ is float and attribute == 0.0
-
-
 def remembered(rule: Call) -> Call:
     """A rule of one operand that looks up what it found before for the same shape, dtype and attributes."""
-    memory: dict[Any, Any] = {}
+    known = Memory()
 
     def infer(op: Op, x: Any, *attributes: Any) -> Any:
         if attributes and attributes[0].__class__ is list:
             attributes = (tuple(attributes[0]), *attributes[1:])
-        key = (x.shape, x.dtype, x.device, attributes)
-        try:
-            found = memory.get(key)
-        except TypeError:  # something unhashable among the attributes
-            return rule(op, x, *attributes)
+        found = known.find(about := (x.shape, x.dtype, x.device), attributes)
         if found is None:
             found = rule(op, x, *attributes)
-            remember(memory, key, found)
+            known.keep(about, attributes, found)
         return found
 
     infer.__wrapped__ = rule  # type: ignore[attr-defined]
@@ -397,21 +368,17 @@ def creation(op: Op) -> Call:
     assert rule is not None
 
     remembers = op.family == "creation"  # a random draw is another one every time
-    known: dict[Any, Any] = {}
+    known = Memory()
 
     def infer(device: Device, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands, attributes = op.bind(args, kwargs)
         return rule(op, device, *operands, *attributes)
 
     def remembered(device: Device, args: tuple[Any, ...]) -> Any:
-        try:
-            found = known.get(key := (device, *args, *map(type, args)))
-        except TypeError:  # something unhashable among the arguments
-            return infer(device, args, {})
+        found = known.find((device,), args)
         if found is None:
             found = infer(device, args, {})
-            if not any(map(_is_zero, args)):
-                remember(known, key, found)
+            known.keep((device,), args, found)
         return found
 
     def call(*args: Any, device: Device, **kwargs: Any) -> Any:
@@ -460,7 +427,7 @@ def composite(op: Op, body: Call) -> Call:
 def checked_composite(op: Op, body: Call, prepare: Call | None) -> Call:
     """An operation with a rule and a body: the rule speaks first, then a kernel or the body runs."""
     infer = remembering(op, prepare)
-    known: dict[Any, Any] = {}
+    known = Memory()
     operand_count, argument_count = op.operand_count, len(op.parameters)
     in_order = not op.interleaved
 
@@ -468,16 +435,13 @@ def checked_composite(op: Op, body: Call, prepare: Call | None) -> Call:
         if kwargs or not isinstance(x, Tensor):
             return call(*(() if x is NOTHING else (x, *attributes)), **kwargs)
         device = x.device
-        try:
-            found = known.get(key := (x.shape, x.dtype, device, attributes, *map(type, attributes)))
-        except TypeError:  # something unhashable among the attributes
-            return call(x, *attributes)
+        found = known.find(about := (x.shape, x.dtype, device), attributes)
         if found is None:
             operands, bound = op.bind((x, *attributes), {})
             found = infer(operands, device, bound)
-            if operands[0] is not x or any(map(_is_zero, attributes)):
+            if operands[0] is not x:
                 return call(x, *attributes)
-            remember(known, key, found)
+            known.keep(about, attributes, found)
         shape, dtype, attributes = found
         kernel = device.kernels[op]
         if kernel is None:
