@@ -12,6 +12,7 @@ import burn
 from burn import Cpu, NdArray, Tensor
 from burn.backend.fusion.handle import Storage
 from burn.backend.fusion.stream import PlanCache
+from burn.engine.runtime import Plan
 from burn.nn.conv import Conv2dConfig
 from burn.nn.dropout import DropoutConfig
 from burn.nn.pool import MaxPool2dConfig
@@ -73,11 +74,13 @@ def recorded(make: Any) -> tuple[Program, Program, list[Any], list[float]]:
         def watched(self: Any, program: Program, free: Any) -> Any:
             plan = prepare(self, program, free)
 
-            def run(inputs: Any, scalars: Any) -> Any:
-                found.append((program, plan.program, [Storage(np.array(each.value)) for each in inputs], list(scalars)))
-                return plan(inputs, scalars)
+            class Watched(Plan):
+                def __call__(self, inputs: Any, scalars: Any) -> Any:
+                    given = [Storage(np.array(each.value)) for each in inputs]
+                    found.append((program, plan.program, given, list(scalars)))
+                    return plan(inputs, scalars)
 
-            return run
+            return Watched()
 
         type(device).prepare = watched
         try:

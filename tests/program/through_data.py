@@ -23,16 +23,19 @@ def came_back(program: Program, form: Any) -> Program:
 
 @contextmanager
 def stored() -> Iterator[list[Program]]:
-    """What Fusion and captures prepare is read back from its data first, in each form by turns."""
+    """What Fusion and captures record and prepare is read back from its data first, in each form by turns."""
     found: list[Program] = []
-    prepare = Fusion.prepare
+    prepare, expanded = Fusion.prepare, Fusion.expanded
 
     def prepare_stored(self: Fusion[Any], program: Program, free: tuple[bool, ...]) -> Any:
         found.append(program)
         return prepare(self, came_back(program, FORMS[len(found) % len(FORMS)]), free)
 
-    Fusion.prepare = prepare_stored  # type: ignore[method-assign]
+    def expanded_stored(self: Fusion[Any], program: Program) -> Any:
+        return expanded(self, came_back(program, FORMS[len(found) % len(FORMS)]))
+
+    Fusion.prepare, Fusion.expanded = prepare_stored, expanded_stored  # type: ignore[method-assign]
     try:
         yield found
     finally:
-        Fusion.prepare = prepare  # type: ignore[method-assign]
+        Fusion.prepare, Fusion.expanded = prepare, expanded  # type: ignore[method-assign]

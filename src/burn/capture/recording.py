@@ -25,6 +25,7 @@ from burn.capture.trust import Ignore, where
 from burn.capture.watching import Watch
 from burn.engine.runtime import Plan
 from burn.program import Program
+from burn.program.composites import slot_values
 from burn.scalar import Family, Scalar
 from burn.tensor import Tensor
 from burn.tree import opaque_values
@@ -231,6 +232,8 @@ class Recording:
         program = self.stream.program(tuple(handle.number for handle in wanted))
         scalars = [each.copy() if isinstance(each, Scalar) else each for each in self.stream.scalars]
         self.stream.scalars[:] = [each.value if isinstance(each, Scalar) else each for each in self.stream.scalars]
+        program, slots = self.device.expanded(program)
+        scalars = slot_values(slots, scalars)
         return Capture(
             self.device, program, sources, scalars, self.numbers, after.parts, templates, self.values, guards
         )

@@ -258,11 +258,14 @@ def composite(
     prepare: Callable[[Op, list[Any]], list[Any]] | None = None,
     bound: Bound = "memory",
     outputs: int = 1,
+    recorded: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Declare an operation with a body in terms of others. A backend may override it with a kernel.
 
     A body that other operations check needs no rule. With one, as for a primitive, the arguments
-    are checked and brought to normal form before the body, a kernel or a backward rule sees them.
+    are checked and brought to normal form before the body, a kernel or a backward rule sees them, and programs hold
+    it as one node: its body must be a function of its arguments alone. `recorded` is the rule for the normal form,
+    where the rule itself does not take that.
     """
 
     def declare(function: F) -> F:
@@ -270,6 +273,7 @@ def composite(
             function, "composite", family=_family(function), reference=reference, vjp=vjp, rule=rule,
             prepare=prepare, bound=bound, outputs=outputs,
         )  # fmt: skip
+        op.recorded = recorded
         if rule is None:
             assert prepare is None, "operands are prepared for a rule"
             call = dispatch.composite(op, function)

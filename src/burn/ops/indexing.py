@@ -425,7 +425,9 @@ def _one_hot_fill_rule(op: Op, x: Any, num_classes: Any, on_value: Any, off_valu
 
 
 @composite(rule=_one_hot_fill_rule)
-def one_hot_fill(x: Tensor[B], num_classes: int, on_value: float, off_value: float, axis: int = -1) -> Tensor[B]:
+def one_hot_fill(
+    x: Tensor[B], num_classes: int, on_value: int | float, off_value: int | float, axis: int = -1
+) -> Tensor[B]:
     """Turn each class number into a vector along a new dim: `on_value` at its place, `off_value` elsewhere.
 
     A negative number counts from the last class; one outside the classes has no place.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.errors import ArgumentError, DTypeError, ShapeError
 from burn.ops.declare import composite, only_floats
+from burn.ops.dispatch import cast_to
 from burn.ops.movement import whole
 from burn.ops.op import Op
 from burn.ops.softmax import log_softmax
@@ -23,7 +24,7 @@ def _prepare(op: Op, operands: list[Any]) -> list[Any]:
     if not targets.dtype.is_int:
         raise DTypeError(f"{op.name}: targets must be an int tensor, got {targets.dtype}; convert it with .int()")
     x = only_floats.coerce(op, x)
-    return [x, targets, None if weight is None else only_floats.coerce(op, weight).cast(x.dtype)]
+    return [x, targets, None if weight is None else cast_to(only_floats.coerce(op, weight), x.dtype)]
 
 
 def _loss_shape(op: Op, x: Any, targets: Any, weight: Any, ignore_index: Any, reduction: Any) -> tuple[Shape, Any]:

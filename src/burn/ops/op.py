@@ -238,7 +238,7 @@ class Op:
         from burn.device import _INSTANCES
 
         for device in list(_INSTANCES.values()):
-            device.kernels.pop(self, None)
+            device.kernels.clear()  # of composites, too, which may consist of it
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}({', '.join(self.parameters)})>"

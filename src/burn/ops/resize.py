@@ -103,6 +103,15 @@ def _rule(
     return Shape(target), x.dtype, settings
 
 
+def _recorded_rule(op: Op, x: Any, sizes: Any, scales: Any, *settings: Any) -> Any:
+    """The rule for settings in normal form, which hold the sizes and the scales they came from."""
+    shape, dtype, (found, own, *rest) = _rule(op, x, sizes, None, *settings)
+    factors = own if scales == own else _numbers(op, "scales", scales, len(own))
+    if any(factor <= 0 for factor in factors):
+        raise ArgumentError(f"{op.name}: scales must be above 0, got {list(factors)}")
+    return shape, dtype, (found, factors, *rest)
+
+
 # Where an output element lies in the input
 
 
@@ -194,7 +203,7 @@ def _is_same(size: int, output: int, scale: float, start: float, end: float) -> 
     return output == size and math.isclose(scale, 1.0) and math.isclose(start, 0.0) and math.isclose(end, 1.0)
 
 
-@composite(rule=_rule)
+@composite(rule=_rule, recorded=_recorded_rule)
 def resize(
     x: Tensor[B],
     sizes: Any = None,

@@ -233,7 +233,7 @@ def _stft_rule(op: Op, x: Any, window: Any, options: Any) -> Any:
     if padded < found.n_fft:
         raise ShapeError(f"{op.name}: a signal of length {length} is shorter than a frame of n_fft={found.n_fft}")
     frames = 1 + (padded - found.n_fft) // found.hop_length
-    return Shape((batch, frames, _frequencies(found), 2)), x.dtype, (found,)
+    return Shape((batch, frames, _frequencies(found), 2)), x.dtype, (tuple(found),)
 
 
 def _frequencies(options: StftOptions) -> int:
@@ -247,6 +247,7 @@ def stft(x: Tensor[B], window: Tensor[Any] | None, options: Any) -> Tensor[B]:
     `options` is a `StftOptions`, or the number `n_fft`. Without a window, frames are cut out as
     they are.
     """
+    options = StftOptions(*options)
     n_fft = options.n_fft
     if options.center and n_fft > 1:
         x = x.pad([(n_fft // 2, n_fft // 2)], mode="reflect")
@@ -278,7 +279,7 @@ def _istft_rule(op: Op, x: Any, window: Any, length: Any, options: Any) -> Any:
     else:
         length = found.n_fft + (frames - 1) * found.hop_length
         length -= 2 * (found.n_fft // 2) if found.center else 0
-    return Shape((batch, length)), x.dtype, (length, found)
+    return Shape((batch, length)), x.dtype, (length, tuple(found))
 
 
 def _overlapped(frames: Any, hop: int) -> Any:
@@ -297,6 +298,7 @@ def istft(x: Tensor[B], window: Tensor[Any] | None, length: int | None, options:
     Frames are added where they overlap and divided by the squares of the window there. The result
     has `length` elements, zeros where there is no signal; None takes all there is.
     """
+    options = StftOptions(*options)
     n_fft, hop = options.n_fft, options.hop_length
     re, im = (x.narrow(-1, part, 1).reshape(x.shape[:-1]) for part in range(2))
     bins = n_fft // 2 + 1

@@ -9,7 +9,7 @@ from burn.ops.activation import wide
 from burn.ops.declare import composite, floating, prepared
 from burn.ops.dispatch import cast_to
 from burn.ops.op import Op
-from burn.shape import axis, broadcast
+from burn.shape import Shape, axis, broadcast
 
 if TYPE_CHECKING:
     from burn.ops.declare import B
@@ -98,7 +98,7 @@ def log_softmax_backward(output: Tensor[B], gradient: Tensor[B], dim: int) -> Te
 def _entropy_rule(op: Op, logits: Any, target_probs: Any) -> Any:
     axis(op.name, -1, len(logits.shape))
     broadcast(op.name, logits.shape, target_probs.shape)
-    return None, logits.dtype, ()
+    return Shape((1,)), logits.dtype, ()
 
 
 @composite(rule=_entropy_rule, prepare=prepared(floating, "logits", "target_probs"))

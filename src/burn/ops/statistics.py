@@ -31,7 +31,7 @@ def _covariance_rule(op: Op, x: Any, dim: Any, correction: Any) -> Any:
     if not isinstance(correction, int | float):
         raise ArgumentError(f"{op.name}: correction must be a number, got {correction!r}")
     columns = x.shape[1 - found]
-    return Shape(columns, columns), x.dtype, (found, correction)
+    return Shape(columns, columns), x.dtype, (found, float(correction))
 
 
 def _centred(x: Any, dim: int) -> tuple[Any, Any]:

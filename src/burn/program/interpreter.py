@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn.errors import too_large
+from burn.ops.dispatch import body_kernel
 from burn.program.fused import unfused
 from burn.program.program import Constant, Node, Program, Scalar
 
@@ -56,8 +57,7 @@ def run_node(
         for each in rows.nodes:
             inner.update(run_node(rows, each, device, inner, scalars))
         return {number: inner[made] for number, made in zip(node.results, rows.outputs, strict=True)}
-    kernel = device.kernels[node.op]
-    assert kernel is not None
+    kernel = device.kernels[node.op] or body_kernel(node.op, device)
     try:
         result = kernel(*[read(each) for each in node.operands], *node.attributes)
     except MemoryError:

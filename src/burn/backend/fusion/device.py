@@ -15,8 +15,10 @@ from burn.device import Device
 from burn.dtype import from_numpy
 from burn.engine.runtime import Engine, NodeByNode
 from burn.errors import DeviceError
+from burn.ops.dispatch import body_kernel
 from burn.ops.philox import words_needed
-from burn.program.program import Constant
+from burn.program.composites import NotExpandable, Slots, expand_composites, expansion, is_node
+from burn.program.program import Constant, Value
 from burn.shape import Shape, broadcast
 
 if TYPE_CHECKING:
@@ -107,10 +109,11 @@ class Fusion(Decorator[I]):
         if registered is not None:
             return registered
         if op.kind == "composite":
-            return None
-        if not op.is_total or op.registered_kernel(self.below) is not None or op.rule is None:
-            return self._at_once(op)
-        return self._recorder(op)
+            return self._composite(op) if is_node(op) else None
+        return self._at_once(op) if self._runs_at_once(op) else self._recorder(op)
+
+    def _runs_at_once(self, op: Op) -> bool:
+        return not op.is_total or op.registered_kernel(self.below) is not None or op.rule is None
 
     def _at_once(self, op: Op) -> Any:
         """Run on values that exist: the program is cut here."""
@@ -227,6 +230,75 @@ class Fusion(Decorator[I]):
         if several or op.variadic:
             return run
         return {1: run_one, 2: run_two}.get(count, run)
+
+    def _composite(self, op: Op) -> Any:
+        """Record a composite as one node, where its body is a program; else the body runs."""
+        count, outputs, streams = op.operand_count, op.outputs, self._streams
+        body = body_kernel(op, self)
+        known: dict[Any, Any] = {}
+
+        def described(key: Any, args: tuple[Any, ...]) -> Any:
+            """Shapes and dtypes of the results and the length of the body; None where it has to run by itself."""
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+            known[key] = found = self._expansion(op, args)
+            return found
+
+        def run(*args: Any) -> Any:
+            kinds: list[Any] = []
+            for each in args[:count]:
+                if each.__class__ is Lazy:
+                    kinds.append(each.shape)
+                    kinds.append(each.dtype)
+                elif each is None:
+                    kinds.append(None)
+                else:
+                    return body(*args)
+            try:
+                found = known[key := (args[count:], *kinds)]
+            except KeyError:
+                found = described(key, args)
+            except TypeError:  # something unhashable among the attributes
+                return body(*args)
+            if found is None:
+                return body(*args)
+            shapes, dtypes, extra = found
+            stream = streams.stream or self.stream
+            with stream.lock:
+                try:
+                    operands = tuple([None if each is None else stream.reference(each) for each in args[:count]])
+                    if stream.on_flush is None:
+                        stream.last -= extra
+                    if outputs > 1:
+                        return stream.record_several(op, operands, args[count:], shapes, dtypes)
+                    return stream.record(op, operands, args[count:], shapes[0], dtypes[0])
+                except BaseException:
+                    stream.repair()
+                    raise
+
+        return run
+
+    def _expansion(self, op: Op, args: tuple[Any, ...]) -> Any:
+        count = op.operand_count
+        if not all(map(_is_exact, args[count:])):
+            return None
+        kinds = [None if each is None else Value(each.shape, each.dtype) for each in args[:count]]
+        try:
+            found = expansion(op, kinds, args[count:], self.float_dtype, self.int_dtype)
+        except NotExpandable:
+            return None
+        if any(each.kind != "composite" and self._runs_at_once(each) for each in found.operations):
+            return None
+        results = found.results()
+        return [each.shape for each in results], [each.dtype for each in results], len(found.program.nodes) - 1
+
+    def keeps(self, op: Op) -> bool:
+        """Whether plans take a composite whole."""
+        return self._engine is not None and self._engine.target.keeps(op)
+
+    def expanded(self, program: Program) -> tuple[Program, Slots]:
+        """A recorded program without the composites that plans do not take whole, and where its numbers come from."""
+        return expand_composites(program, self.keeps, self.float_dtype, self.int_dtype)
 
     # The next two are what `Stream.record` does, written out: they run for every operation of a program.
 
@@ -373,6 +445,13 @@ class Fusion(Decorator[I]):
 
     def __reduce__(self) -> Any:
         return Fusion, (self.below,)
+
+
+def _is_exact(attribute: Any) -> bool:
+    """Whether an attribute equals nothing that is another number: 0.0 equals -0.0, and no NaN equals itself."""
+    if attribute.__class__ is tuple:
+        return all(map(_is_exact, attribute))
+    return attribute.__class__ is not float or bool(attribute != 0.0 and attribute == attribute)
 
 
 def _forced(value: Any) -> Any:

@@ -21,6 +21,7 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.interruption import HeldBack
 from burn.engine.runtime import Plan, Refused
 from burn.errors import BurnError, DeviceError
+from burn.program.composites import Slots, slot_values
 from burn.program.interpreter import run_guarded
 from burn.program.program import Constant, Node, Program, Scalar, Value
 from burn.scalar import Scalar as Number
@@ -42,33 +43,49 @@ MOST_PLANS = 512
 
 
 class PlanCache:
-    """Plans by what they do, the least recently used dropped first."""
+    """Plans by what they do, the least recently used dropped first.
+
+    Beside each stands where its numbers come from, if it has more of them than were recorded (`expand_composites`).
+    Recordings that differ in the numbers of composites alone, such as a slope, are one program and share its plan.
+    """
 
     def __init__(self, most: int = MOST_PLANS) -> None:
         self.most = most
         self._plans: OrderedDict[Any, Plan] = OrderedDict()
+        self._slots: dict[Any, Slots] = {}
+        self._by_program: weakref.WeakValueDictionary[Any, Plan] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
-        self._last: tuple[Any, Plan | None] = (None, None)
+        self._last: tuple[Any, tuple[Plan, Slots | None] | None] = (None, None)
 
-    def get(self, key: Any) -> Plan | None:
-        """The plan of `key`, or None."""
-        last, plan = self._last
-        if last == key:  # as in the step before: comparing is cheaper than hashing
-            return plan
-        with self._lock:
-            found = self._plans.get(key)
-            if found is not None:
-                self._plans.move_to_end(key)
-                self._last = (key, found)
+    def get(self, key: Any) -> tuple[Plan | None, Slots | None]:
+        """The plan of `key`, or None, and where its numbers come from."""
+        last, found = self._last
+        if last == key and found is not None:  # as in the step before: comparing is cheaper than hashing
             return found
+        with self._lock:
+            plan, slots = self._plans.get(key), self._slots.get(key)
+            if plan is not None:
+                self._plans.move_to_end(key)
+                self._last = (key, (plan, slots))
+            return plan, slots
 
-    def put(self, key: Any, plan: Plan) -> None:
+    def made(self, program: Program, free: tuple[bool, ...], prepare: Callable[..., Plan]) -> Plan:
+        """The plan of a program: one that is there, or a new one."""
+        plan = self._by_program.get((program, free))
+        if plan is None:
+            plan = self._by_program[program, free] = prepare(program, free)
+        return plan
+
+    def put(self, key: Any, plan: Plan, slots: Slots | None = None) -> None:
         """Remember a plan."""
         with self._lock:
             self._plans[key] = plan
-            self._last = (key, plan)
+            if slots is not None:
+                self._slots[key] = slots
+            self._last = (key, (plan, slots))
             while len(self._plans) > self.most:
-                self._plans.popitem(last=False)
+                dropped, _ = self._plans.popitem(last=False)
+                self._slots.pop(dropped, None)
 
     def release(self) -> None:
         """Let every plan give back the memory that it keeps for its next run."""
@@ -255,12 +272,12 @@ class Stream:
                 self._reset()
                 return
             handles = [found[number] for number in wanted]
-            plan, writes = self._plan(wanted)
+            plan, slots, writes = self._plan(wanted)
             error, first, failures = None, -1, self.failures
             with HeldBack() if writes else self.lock:  # the lock is ours already: a plain run holds nothing back
                 try:
                     try:
-                        outputs = plan(self.inputs, self.numbers() if self.scalars else [])
+                        outputs = plan(self.inputs, self.numbers(slots) if self.scalars or slots else [])
                     except Exception as failure:
                         error, first = self._failed(failure, wanted, handles)
                     else:
@@ -279,20 +296,26 @@ class Stream:
                         tell()
                 raise error  # once, here: what fell back raises nothing when it is read
 
-    def _plan(self, wanted: tuple[int, ...]) -> tuple[Plan, bool]:
-        """The plan of what was recorded, and whether it may write over inputs; one that raises where none is made."""
+    def _plan(self, wanted: tuple[int, ...]) -> tuple[Plan, Slots | None, bool]:
+        """The plan of what was recorded, where its numbers come from, and whether it may write over inputs.
+
+        Where none is made, it is one that raises the reason.
+        """
         owners = map(call, self.input_owners)
         free = tuple([owner is None and not each.shared for each, owner in zip(self.inputs, owners, strict=True)])
         key = (tuple(self.entries), tuple(self.input_descriptions), wanted, free)
         plans = self.device.plans
-        plan = plans.get(key)
+        plan, slots = plans.get(key)
         if plan is None:
             try:
-                plan = self.device.prepare(self.program(wanted), free)
-                plans.put(key, plan)
+                recorded = self.program(wanted)
+                program, found = self.device.expanded(recorded)
+                slots = found if program.scalars > recorded.scalars else None
+                plan = plans.made(program, free, self.device.prepare)
+                plans.put(key, plan, slots)
             except Exception as error:
-                return Refused(error), False
-        return plan, True in free
+                return Refused(error), None, False
+        return plan, slots, True in free
 
     def _hand_out(self, plan: Plan, outputs: list[Any], handles: list[Any]) -> None:
         """Give the handles what was made."""
@@ -343,9 +366,10 @@ class Stream:
             handle.stream = None
         return lost
 
-    def numbers(self) -> list[Any]:
-        """The run-time numbers of this run."""
-        return [each if each.__class__ is float else each.value for each in self.scalars]
+    def numbers(self, slots: Slots | None = None) -> list[Any]:
+        """The run-time numbers of this run; those of a plan that has more of them, too, by its slots."""
+        found = [each if each.__class__ is float else each.value for each in self.scalars]
+        return found if slots is None else slot_values(slots, found)
 
     def _rescued(self, wanted: tuple[int, ...], error: BaseException) -> tuple[list[Any], int]:
         """After a plan failed: every output that does not depend on the fault, the error for the others, and the first
