@@ -16,7 +16,7 @@ from burn_bench.engines import DEVICES, set_threads
 from burn_bench.report import duration
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.tuning import Report
+    from burn.engine.tuning import Report
 
 ENGINE = DEVICES["cpu-captured"]
 CALLS = 3

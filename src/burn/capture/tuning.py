@@ -20,7 +20,7 @@ from burn.device import current_device
 from burn.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from burn.backend.cpu.tuning import Report
+    from burn.engine.tuning import Report
 
 MOST_CALLS = 3
 
