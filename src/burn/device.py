@@ -146,6 +146,9 @@ class Device(metaclass=_Metaclass):
     autodiff_factory: Callable[[Device], Any] | None = None
     """Set by the Autodiff decorator, which lives in a later package."""
 
+    region_driver: Callable[[Device, Op], Any] | None = None
+    """Set by the package that runs programs: the kernels of rows that hold them."""
+
     def __init__(self) -> None:
         self.kernels = KernelTable(self)
         self._generator = Generator()
@@ -246,6 +249,10 @@ class Device(metaclass=_Metaclass):
             return self._hosted(op)
         if op.kind == "composite":
             return None
+        if op.kind == "region":
+            assert Device.region_driver is not None
+            kernel: Kernel = Device.region_driver(self, op)
+            return kernel
         raise MissingOperation(f"{op.name}: {self!r} has no kernel for this operation")
 
     def _hosted(self, op: Op) -> Kernel:

@@ -18,7 +18,11 @@ from tests.ops.check import assert_close, function_of, on_device, results, to_to
 from tests.ops.sample import ORACLES, REFUSED, SAMPLES, Sample
 from tests.stacks import GRADIENT_STACKS, STACKS
 
-OWN = [op for op in TABLE.values() if op.function.__module__.startswith(("burn.", burn_import.rows.__name__))]
+OWN = [
+    op
+    for op in TABLE.values()
+    if op.function.__module__.startswith(("burn.", burn_import.rows.__name__)) and op.kind != "region"  # tests/control
+]
 ROWS = [pytest.param(op, id=op.name) for op in OWN]
 DIFFERENTIABLE = [pytest.param(op, id=op.name) for op in OWN if op.vjp or (op.kind == "composite" and op.operand_count)]
 CREATIONS = ("creation", "random")

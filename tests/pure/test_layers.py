@@ -19,7 +19,7 @@ LAYERS = [
     {"cube"},
     {"engine"},  # knows no device
     {"backend"},
-    {"capture", "extension"},
+    {"capture", "control", "extension"},
     {"module", "record", "config"},
     {"nn", "optim", "lr_scheduler", "grad_clipping", "quantization"},
     {"data"},

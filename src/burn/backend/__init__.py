@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.autodiff import Autodiff, BalancedCheckpointing, NoCheckpointing
 from burn.backend.ndarray import NdArray
+from burn.device import Device
 
 if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
     from burn.backend.fusion import Fusion
     from burn.backend.torch import LibTorch
+    from burn.ops.op import Op
 
 __all__ = ["Autodiff", "BalancedCheckpointing", "Cpu", "Fusion", "LibTorch", "NdArray", "NoCheckpointing"]
 
@@ -24,6 +26,13 @@ _LATER = {
     "LibTorch": ("burn.backend.torch", "torch", "torch"),
 }
 """From name to (module, package it needs, extra that installs it)."""
+
+
+def _region_driver(device: Device, op: Op) -> Any:
+    return importlib.import_module("burn.backend.regions").region_kernel(device, op)
+
+
+Device.region_driver = _region_driver
 
 
 def __getattr__(name: str) -> Any:

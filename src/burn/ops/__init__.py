@@ -9,6 +9,7 @@ from burn.ops import (
     blocks,
     choices,
     constants,
+    control,
     convolution,
     convolution_layers,
     creation,
@@ -52,9 +53,9 @@ from burn.ops.op import TABLE, Op
 
 __all__ = [
     "TABLE", "Op", "activation", "aggregation", "arithmetic", "attention", "bits", "blocks", "choices", "constants",
-    "convolution", "convolution_layers", "creation", "ctc", "cumulative", "decompositions", "deformable", "dft",
-    "einsum", "elementwise", "grid", "indexing", "interpolation", "joining", "layers", "likelihood", "linalg", "logic",
-    "losses", "masks", "movement", "normalization", "norms", "padded_pooling", "padding", "pooling", "quantization",
-    "random", "reduce", "regions", "resize", "sampling", "selection", "signal", "softmax", "sort", "spatial",
-    "statistics",
+    "control", "convolution", "convolution_layers", "creation", "ctc", "cumulative", "decompositions", "deformable",
+    "dft", "einsum", "elementwise", "grid", "indexing", "interpolation", "joining", "layers", "likelihood",
+    "linalg", "logic", "losses", "masks", "movement", "normalization", "norms", "padded_pooling", "padding",
+    "pooling", "quantization", "random", "reduce", "regions", "resize", "sampling", "selection", "signal",
+    "softmax", "sort", "spatial", "statistics",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from burn.device import Device
     from burn.dtype import DType
 
-OpKind = Literal["primitive", "composite", "hosted"]
+OpKind = Literal["primitive", "composite", "hosted", "region"]
 Bound = Literal["compute", "memory"]
 Group = Literal["elementwise", "reduction", "view"]
 """What kind of kernel a row has; an engine knows rows without a group by their names, or not at all."""
@@ -171,6 +171,10 @@ class Op:
             if owner != name and owner in self.operands:
                 return suffix, self.operands.index(owner)
         raise BurnError(f"{self.name}: a vjp names {name!r}, which is no operand, attribute, g or out")
+
+    def result_count(self, attributes: tuple[Any, ...]) -> int:
+        """How many results a node has: a region has those of its first program."""
+        return self.outputs or len(attributes[0].outputs)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """Sort a call's arguments into operands and attributes, as Python would bind them."""

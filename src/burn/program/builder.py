@@ -51,7 +51,7 @@ class ProgramBuilder:
             shape, dtype, _ = rule(op, self.device, *[self._seen(each, number) for each in operands], *attributes)
         else:
             shape, dtype, attributes = rule(op, *[self._seen(each) for each in operands], *attributes)
-        shapes, dtypes = (shape, dtype) if op.outputs > 1 else ([shape], [dtype])
+        shapes, dtypes = (shape, dtype) if op.outputs != 1 else ([shape], [dtype])
         results = tuple(range(len(self.values), len(self.values) + len(shapes)))
         self.values.extend(Value(Shape(s), d) for s, d in zip(shapes, dtypes, strict=True))
         self.nodes.append(Node(op, operands, tuple(attributes), results))

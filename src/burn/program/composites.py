@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from burn.device import Device
@@ -63,7 +63,7 @@ def expand_composites(
 
     Bodies that make tensors without operands make them in the device's `float_dtype` and `int_dtype`.
     """
-    if all(node.op.kind != "composite" or keeps(node.op) for node in program.nodes):
+    if not any(_is_left(node, keeps) for node in program.nodes):
         return program, tuple(range(program.scalars))
     writer = _Writer(program, keeps, (float_dtype, int_dtype))
     numbers = {number: number for number in range(program.inputs)}
@@ -72,6 +72,34 @@ def expand_composites(
     slots = tuple(writer.slots)
     values = tuple(writer.values)
     return Program(values, program.inputs, len(slots), tuple(writer.nodes), outputs, program.names), slots
+
+
+def expanded_region(program: Program, keeps: Keeps, float_dtype: DType = f32, int_dtype: DType = i64) -> Program:
+    """The same of a program that a node holds: as it takes no numbers at run time, those of bodies are constants."""
+    expanded, slots = expand_composites(program, keeps, float_dtype, int_dtype)
+    return with_constants(expanded, slot_values(slots, ()))
+
+
+def with_constants(program: Program, numbers: Sequence[float]) -> Program:
+    """The program for these numbers alone."""
+    if not program.scalars:
+        return program
+    nodes = [
+        replace(
+            node,
+            operands=tuple([Constant(numbers[o.slot]) if isinstance(o, Scalar) else o for o in node.operands]),
+        )
+        for node in program.nodes
+    ]
+    return replace(program, scalars=0, nodes=tuple(nodes))
+
+
+def _is_left(node: Node, keeps: Keeps) -> bool:
+    """Whether a node has to be taken apart, or one of a program that it holds."""
+    if node.op.kind == "composite":
+        return not keeps(node.op)
+    held = (each for each in node.attributes if isinstance(each, Program))
+    return any(_is_left(inner, keeps) for each in held for inner in each.nodes)
 
 
 def slot_values(slots: Slots, given: Sequence[Any]) -> list[Any]:
@@ -115,7 +143,14 @@ class _Writer:
             results = tuple(range(len(self.values), len(self.values) + len(node.results)))
             numbers.update(zip(node.results, results, strict=True))
             self.values += [program.values[number] for number in node.results]
-            self.nodes.append(Node(node.op, operands, node.attributes, results, node.fused))
+            attributes = node.attributes
+            if node.op.kind == "region":
+                held = (
+                    expanded_region(each, self.keeps, *self.dtypes) if isinstance(each, Program) else each
+                    for each in attributes
+                )
+                attributes = tuple(held)
+            self.nodes.append(Node(node.op, operands, attributes, results, node.fused))
 
 
 # What a composite stands for
@@ -255,7 +290,7 @@ class _Tracing(Device):
     def resolve(self, op: Op) -> Any:
         if op.kind == "composite":
             return self._composite(op) if is_node(op) else None
-        if not op.is_total or op.rule is None or op.family == "random":
+        if not op.is_total or op.rule is None or op.kind == "region" or op.family == "random":
             return self._refused(op)
         return self._creator(op) if op.family == "creation" else self._recorder(op)
 

@@ -63,7 +63,7 @@ def run_node(
     except MemoryError:
         made = program.values[node.results[0]]
         raise too_large(node.op.name, made.shape, made.dtype, device) from None
-    return dict(zip(node.results, result if node.op.outputs > 1 else (result,), strict=True))
+    return dict(zip(node.results, result if node.op.outputs != 1 else (result,), strict=True))
 
 
 def run_guarded(

@@ -80,6 +80,8 @@ def _faults_on(device: Any, node: Node, values: Sequence[Value | None], results:
         return [str(error)]
     except Exception as error:  # a rule that was given what no caller gives
         return [f"its rule does not take these attributes ({_shown(error, 100)})"]
+    if len(made) != len(results):
+        return [f"{len(results)} results, and the row makes {len(made)} of these"]
     given, names = node.attributes, op.attributes
     if len(arguments) > len(given):  # a creation: the rule speaks of its numbers too
         given, names = (*node.operands, *given), (*op.operands, *names)
@@ -98,7 +100,7 @@ def _counts(node: Node) -> list[str]:
     for what, given, known in (
         ("operands", node.operands, op.operand_count),
         ("attributes", node.attributes, len(op.attributes)),
-        ("results", node.results, op.outputs),
+        ("results", node.results, op.outputs or len(node.results)),  # of a region, its rule knows how many
     ):
         if len(given) != known:
             faults.append(f"{len(given)} {what}, and the row has {known}")
@@ -174,7 +176,7 @@ def _asked(op: Op, device: Any, operands: list[Any], attributes: tuple[Any, ...]
     shape, dtype, normal = rule(op, *place, *operands, *attributes)
     if shape is None:
         raise BurnError("the shape of its result depends on what its operands hold")
-    return (shape, dtype, normal) if op.outputs > 1 else ([shape], [dtype], normal)
+    return (shape, dtype, normal) if op.outputs != 1 else ([shape], [dtype], normal)
 
 
 def _is_same(given: Any, normal: Any) -> bool:

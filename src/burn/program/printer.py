@@ -15,9 +15,13 @@ def to_text(program: Program) -> str:
     for node in program.nodes:
         made = ", ".join(f"%{n}: {program.values[n].dtype}{program.values[n].shape}" for n in node.results)
         given = [_operand(each) for each in node.operands]
-        given += [f"{name}={value!r}" for name, value in zip(node.op.attributes, node.attributes, strict=False)]
+        named = list(zip(node.op.attributes, node.attributes, strict=False))
+        given += [f"{name}={value!r}" for name, value in named if not isinstance(value, Program)]
         beside = "" if node.fused is None else f" {node.fused}"
         lines.append(f"{made} = {node.op.name}({', '.join(given)}){beside}")
+        for name, value in named:
+            if isinstance(value, Program):
+                lines += [f"  {name}:", *(f"    {line}" for line in to_text(value).splitlines())]
     lines.append(f"return {', '.join(f'%{n}' for n in program.outputs)}")
     return "\n".join(lines)
 

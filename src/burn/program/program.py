@@ -20,6 +20,11 @@ def _fused(node: Node) -> tuple[Any, ...]:
     return () if node.fused is None else (node.fused,)
 
 
+def _plain(node: Node) -> tuple[Any, ...]:
+    """The attributes of a node, programs as their identities."""
+    return tuple([each.identity() if isinstance(each, Program) else each for each in node.attributes])
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """Inputs, nodes and outputs. `values[i]` describes value `i`; inputs are the first `inputs` of them."""
@@ -58,7 +63,7 @@ class Program:
             tuple((tuple(value.shape), value.dtype.name) for value in self.values),
             self.inputs,
             self.scalars,
-            tuple((n.op.name, n.op.version, n.operands, n.attributes, n.results, *_fused(n)) for n in self.nodes),
+            tuple((n.op.name, n.op.version, n.operands, _plain(n), n.results, *_fused(n)) for n in self.nodes),
             self.outputs,
         )
 

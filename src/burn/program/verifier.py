@@ -33,6 +33,12 @@ def verify(program: Program, rows: bool = False) -> None:
                 faults.append(f"{where} makes %{number}, which has no description")
                 missing.append(number)
             defined.add(number)
+        for name, attribute in zip(node.op.attributes, node.attributes, strict=False):
+            if isinstance(attribute, Program):
+                try:
+                    verify(attribute, rows)
+                except ProgramError as error:
+                    faults.append(f"{where}: {name}: {error}")
         if rows and not missing:
             found = row_faults(node, program.values) if node.fused is None else _fused_faults(node, program)
             faults += [f"{where}: {fault}" for fault in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from burn.backend.autodiff.gradients import Gradients
@@ -22,16 +23,28 @@ _CONSUMED: tuple[Any, ...] = ("consumed",)
 
 def backward(root: Node, seed: Tensor[Any], inner: Device, retain_graph: bool) -> Gradients[Any]:
     """Carry `seed` from `root` to every leaf. What a node kept is released as soon as it was used."""
-    pending: dict[int, Any] = {root.order: seed}
-    nodes = {root.order: root}
-    heap = [-root.order]
+    return Gradients(carried([(root, seed)], inner, retain_graph))
+
+
+def carried(
+    seeds: Sequence[tuple[Node, Tensor[Any]]], inner: Device, retain_graph: bool = False, since: int = 0
+) -> dict[Node, Tensor[Any]]:
+    """What arrives at every leaf, and at nodes that are older than number `since`, which is not carried further."""
+    pending: dict[int, Any] = {}
+    for root, seed in seeds:
+        pending[root.order] = pending[root.order] + seed if root.order in pending else seed
+    nodes = {root.order: root for root, _ in seeds}
+    heap = [-order for order in nodes]
+    heapq.heapify(heap)
     kept: dict[Node, Tensor[Any]] = {}
     while heap:
         order = -heapq.heappop(heap)
         node = nodes.pop(order)
         gradient = pending.pop(order)
-        if node.keep:
+        if node.keep or order < since:
             kept[node] = gradient
+        if order < since:
+            continue
         if node.saved is _CONSUMED:
             raise AutodiffError(
                 "backward: this graph was already used by an earlier backward, which released it; "
@@ -47,7 +60,7 @@ def backward(root: Node, seed: Tensor[Any], inner: Device, retain_graph: bool) -
                 pending[key] = pending[key] + contribution
         if not retain_graph and node.parents:
             node.saved, node.parents = _CONSUMED, ()
-    return Gradients(kept)
+    return kept
 
 
 def _sum(old: Any, new: Any) -> Any:

@@ -23,6 +23,7 @@ from burn.backend.fusion import Fusion
 from burn.backend.host_arrays import HostArrays
 from burn.backend.ndarray import NdArray
 from burn.backend.ndarray.quiet import quiet
+from burn.backend.regions import region_kernel
 from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
@@ -104,6 +105,8 @@ class Cpu(HostArrays, Engine):
             return quiet(kernel, len(op.parameters))
         if op.kind == "hosted":
             return self._hosted(op)
+        if op.kind == "region":
+            return region_kernel(self, op)
         try:
             return self.host.kernels[op]
         except MissingOperation:

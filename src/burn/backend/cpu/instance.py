@@ -210,7 +210,7 @@ class Instance(Bound, Run):
         kernel = self.plan.device.kernels[node.op]
         assert kernel is not None
         result = kernel(*operands, *node.attributes)
-        made = result if node.op.outputs > 1 else (result,)
+        made = result if node.op.outputs != 1 else (result,)
         for number, value in zip(node.results, made, strict=True):
             held = np.ascontiguousarray(value).reshape(np.shape(value))
             if held.base is not None or any(held is operand for operand in operands):

@@ -137,7 +137,7 @@ class Fusion(Decorator[I]):
             return self._creator(op)
         if op.is_elementwise:
             return self._one(op) if op.operand_count == 1 else self._two(op)
-        count, several, rule = op.operand_count, op.outputs > 1, op.rule
+        count, several, rule = op.operand_count, op.outputs != 1, op.rule
         at_once = self._at_once(op)
         streams = self._streams
         assert rule is not None

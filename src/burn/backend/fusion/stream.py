@@ -232,10 +232,11 @@ class Stream:
         """After an exception in the middle of recording an operation, Ctrl-C too: forget what there is of it."""
         known = min(len(self.results), len(self.descriptions))
         whole = count = numbers = 0
-        for op, operands, _ in self.entries:
-            if count + op.outputs > known:
+        for op, operands, attributes in self.entries:
+            results = op.outputs or op.result_count(attributes)
+            if count + results > known:
                 break
-            whole, count = whole + 1, count + op.outputs
+            whole, count = whole + 1, count + results
             numbers += sum(each is FLOAT for each in operands)
         del self.entries[whole:], self.results[count:], self.descriptions[count:], self.scalars[numbers:]
         inputs = min(len(self.inputs), len(self.input_owners), len(self.input_descriptions))
@@ -249,7 +250,7 @@ class Stream:
         if self.on_flush is not None and self.last < MOST_CAPTURED:
             self.last = MOST_CAPTURED
             return
-        operations = [op for op, *_ in self.entries for _ in range(op.outputs)]
+        operations = [op for op, _, given in self.entries for _ in range(op.outputs or op.result_count(given))]
         self.flush(cut=True)
         self.last = self.cuts.after(operations) - 1
 
@@ -403,8 +404,8 @@ class Stream:
         nodes = []
         made = 0
         for op, operands, attributes in self.entries:
-            results = tuple(count + made + i for i in range(op.outputs))
-            made += op.outputs
+            results = tuple(count + made + i for i in range(op.outputs or op.result_count(attributes)))
+            made += len(results)
             nodes.append(Node(op, tuple(operand(each) for each in operands), attributes, results))
         values = tuple(Value(shape, dtype) for shape, dtype in (*self.input_descriptions, *self.descriptions))
         return Program(values, count, slot, tuple(nodes), tuple(count + each for each in wanted))

@@ -36,7 +36,7 @@ class NdArray(
 
     def resolve(self, op: Op) -> Any:
         kernel = super().resolve(op)
-        if kernel is None or op.kind == "hosted":
+        if kernel is None or op.kind in ("hosted", "region"):
             return kernel
         if op.is_elementwise and op.operand_count == 2:
             return quiet_pair(kernel, keeps_dtype=op.result_dtype is None)

@@ -83,7 +83,7 @@ class LibTorch(
 
     def resolve(self, op: Op) -> Any:
         kernel = super().resolve(op)
-        if kernel is None or op.kind == "hosted":
+        if kernel is None or op.kind in ("hosted", "region"):
             return kernel
         return self._without_graph(kernel, op)
 

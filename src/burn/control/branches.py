@@ -1,0 +1,43 @@
+"""Branches: one function or the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from burn.backend.autodiff import Autodiff
+from burn.control.steps import Step, Tensors, Trace, traced
+from burn.control.tracing import joined
+from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of
+from burn.device import Device
+from burn.errors import ArgumentError
+from burn.ops.control import COND
+from burn.ops.dispatch import wrap
+from burn.tensor import Tensor
+from burn.tree import Structure
+
+
+def cond(predicate: Tensor[Any], then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
+    """Call `then(*operands)` if a bool tensor of one element is true, else `otherwise(*operands)`.
+
+    Both must give tensors of the same shapes and dtypes in the same structure. Where a gradient may flow, the
+    predicate is read and Python calls one of them.
+    """
+    asked, _ = tensors_of("cond", "the predicate", predicate)
+    leaves, structure = tensors_of("cond", "an operand", operands)
+    device = meeting("cond", [*asked, *leaves])
+    if recorder(device) is None or isinstance(device, Autodiff):
+        return then(*operands) if bool(predicate.item()) else otherwise(*operands)
+    found = [_traced(each, device, lifted(leaves, device), structure) for each in (then, otherwise)]
+    if any(each.device is not device for each in found):
+        return then(*operands) if bool(predicate.item()) else otherwise(*operands)
+    if found[0].structure != found[1].structure:
+        raise ArgumentError("cond: both functions must give the same structure of tensors")
+    programs, closed = joined([(each.part(each.results), each.region.closed) for each in found], len(leaves))
+    handles = [each.handle for each in lifted(leaves, device)]
+    made = device.kernels[COND]([each.handle for each in lifted(asked, device)], [*handles, *closed], *programs)  # type: ignore[misc]
+    return rebuilt(found[0].structure, [wrap(device, each) for each in made])
+
+
+def _traced(function: Callable[..., Any], device: Device, operands: Tensors, structure: Structure) -> Trace:
+    return traced(Step("cond", lambda given, _: (given, function(*given)), structure, None), device, operands, [])
