@@ -17,7 +17,7 @@ from burn.errors import ArgumentError, MissingOperation
 from burn.extension import kernel, operation
 from burn.ops.op import TABLE
 from burn.program import Program
-from burn.tensor import Tensor
+from burn.tensor import Tensor, activation
 
 
 class Twice(Plan):
@@ -55,6 +55,7 @@ def test_a_plan_that_only_runs_serves_eager_code_and_captured_functions() -> Non
     before = Twice.calls
     np.testing.assert_array_equal((x * 2.0 + 1.0).numpy(), [3.0, 5.0, 7.0])
     assert Twice.calls == before + 1
+    np.testing.assert_allclose(activation.softmax(x, 0).sum().numpy(), 1.0, rtol=1e-6)
     captured = burn.compile(lambda x: x * x)
     for step in range(5):
         given = burn.tensor(np.full(3, float(step), np.float32), device=device)

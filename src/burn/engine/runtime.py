@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from burn.device import Device
+from burn.engine.target import Target
 from burn.program.interpreter import interpreted
 
 if TYPE_CHECKING:
     from burn.dtype import DType
-    from burn.engine.target import Target
     from burn.program.program import Program
 
 
@@ -139,8 +139,8 @@ class Engine(Device):
 
     @property
     def target(self) -> Target:
-        """What its kernels are written for."""
-        raise NotImplementedError
+        """What its kernels are written for; one that tells nothing keeps no composite."""
+        return Target(self.label)
 
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         """The plan of a program; `free` tells which inputs may be overwritten."""
