@@ -276,7 +276,30 @@ class Fusion(Decorator[I]):
                     stream.repair()
                     raise
 
-        return run
+        def run_one(x: Any, *attributes: Any) -> Any:
+            if x.__class__ is not Lazy:
+                return body(x, *attributes)
+            try:
+                found = known[key := (attributes, x.shape, x.dtype)]
+            except KeyError:
+                found = described(key, (x, *attributes))
+            except TypeError:  # something unhashable among the attributes
+                return body(x, *attributes)
+            if found is None:
+                return body(x, *attributes)
+            (shape,), (dtype,), extra = found
+            stream = streams.stream or self.stream
+            with stream.lock:
+                try:
+                    operand = x.number if x.stream is stream else stream.reference(x)
+                    if extra and stream.on_flush is None:
+                        stream.last -= extra
+                    return stream.record(op, (operand,), attributes, shape, dtype)
+                except BaseException:
+                    stream.repair()
+                    raise
+
+        return run_one if count == 1 and outputs == 1 else run
 
     def _expansion(self, op: Op, args: tuple[Any, ...]) -> Any:
         count = op.operand_count
