@@ -6,7 +6,7 @@ from typing import Any
 
 from burn.config import Config
 from burn.module import Module
-from burn.ops.norms import cosine_similarity, vector_norm
+from burn.ops.linalg import cosine_similarity, vector_norm
 from burn.tensor import Tensor
 
 

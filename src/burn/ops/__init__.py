@@ -32,7 +32,6 @@ from burn.ops import (
     masks,
     movement,
     normalization,
-    norms,
     padded_pooling,
     padding,
     pooling,
@@ -55,7 +54,7 @@ __all__ = [
     "TABLE", "Op", "activation", "aggregation", "arithmetic", "attention", "bits", "blocks", "choices", "constants",
     "control", "convolution", "convolution_layers", "creation", "ctc", "cumulative", "decompositions", "deformable",
     "dft", "einsum", "elementwise", "grid", "indexing", "interpolation", "joining", "layers", "likelihood",
-    "linalg", "logic", "losses", "masks", "movement", "normalization", "norms", "padded_pooling", "padding",
+    "linalg", "logic", "losses", "masks", "movement", "normalization", "padded_pooling", "padding",
     "pooling", "quantization", "random", "reduce", "regions", "resize", "sampling", "selection", "signal",
     "softmax", "sort", "spatial", "statistics",
 ]  # fmt: skip

@@ -6,11 +6,12 @@
     small.save_file("model")
     fast = model.load_file("model").map(Dequantize())
 
-What a scheme and a calibration are stands in `burn.tensor.quantization`, which works on single tensors.
+Each layer has its part under the same name: the rows stand in `burn.ops.quantization`; schemes, calibrations and
+tensors of small integers in `burn.tensor.quantization`; this package, which gives all of them, works on whole models.
+What only models from files need is `burn_import.functions.quantized`.
 """
 
-from burn.quantization.dequantize import Dequantize
-from burn.quantization.quantizer import Quantizer
+from burn.quantization.quantizer import Dequantize, Quantizer
 from burn.quantization.report import QuantizationEntry, QuantizationReport
 from burn.tensor.quantization import (
     Calibration,

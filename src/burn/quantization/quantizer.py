@@ -1,4 +1,4 @@
-"""The quantizer: which parameters of a model become integers, and how.
+"""From a model to one with small integers, and back: which parameters become integers, and how.
 
     Quantizer()                                                     # every float parameter, one scale each
     Quantizer(scheme=QuantizationScheme.PerChannel(dim=-1), min_rank=2)
@@ -16,7 +16,7 @@ import math
 from typing import Any, Literal, TypeVar
 
 from burn.errors import ArgumentError, ShapeError
-from burn.module import Module, Param
+from burn.module import Module, ModuleMapper, Param, ParamId
 from burn.module.groups import ParamGroup
 from burn.quantization.report import QuantizationEntry, QuantizationReport
 from burn.shape import Shape
@@ -112,6 +112,17 @@ class Quantizer:
         extra += f", min_rank={self.min_rank}" if self.min_rank else ""
         extra += f", rest={self.rest!r}" if self.rest != "float" else ""
         return f"Quantizer({self.calibration!r}, {self.scheme!r}{extra})"
+
+
+class Dequantize(ModuleMapper):
+    """Makes float parameters of quantised ones: as fast as before, as large as before, and trained again.
+
+    The values are those of the quantised model. Parameters that were frozen stay frozen.
+    """
+
+    def map_float(self, id: ParamId, tensor: Tensor[Any]) -> Tensor[Any]:
+        """The floats of a quantised parameter; any other stays as it is."""
+        return tensor.dequantize()
 
 
 def _misfit(scheme: QuantizationScheme, shape: Shape) -> str:

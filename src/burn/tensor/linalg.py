@@ -2,16 +2,23 @@
 
 from burn.ops.decompositions import cofactor, det, inverse, lu, lu_decomposition, qr, solve
 from burn.ops.einsum import einsum
-from burn.ops.linalg import cross, diag, dot, matmul, matvec, outer, outer_dim, trace
-from burn.ops.norms import (
+from burn.ops.linalg import (
     Norm,
     cosine_similarity,
+    cross,
+    diag,
+    dot,
     l0_norm,
     l1_norm,
     l2_norm,
     lp_norm,
+    matmul,
+    matvec,
     max_abs_norm,
     min_abs_norm,
+    outer,
+    outer_dim,
+    trace,
     vector_norm,
     vector_normalize,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from burn.ops import normalization as rows
 from burn.ops.activation import wide
 from burn.ops.dispatch import cast_to
-from burn.ops.norms import vector_normalize
+from burn.ops.linalg import vector_normalize
 from burn.shape import axes, axis
 
 if TYPE_CHECKING:

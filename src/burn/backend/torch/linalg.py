@@ -48,7 +48,7 @@ def _solve(matrix: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 class Linalg:
-    """Kernels of the rows in `burn.ops.linalg`, `burn.ops.norms` and `burn.ops.decompositions`."""
+    """Kernels of the rows in `burn.ops.linalg` and `burn.ops.decompositions`."""
 
     det = _in_f32(torch.linalg.det)
     cofactor = _in_f32(_cofactor)
