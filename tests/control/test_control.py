@@ -280,3 +280,41 @@ def test_bodies_use_composites_and_what_is_not_computed_yet() -> None:
         for x in torch.tensor(INPUTS):
             state = torch.softmax(state @ torch.tensor(WEIGHT * 2.0) + x, 1)
         np.testing.assert_allclose(np.asarray(last), state.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_fault_inside_of_a_step_is_told_and_other_values_stay() -> None:
+    device = Cpu()
+    table = burn.tensor(np.arange(12.0, dtype=np.float32).reshape(4, 3), device=device)
+    places = burn.tensor(np.array([[0], [9]]), device=device)
+    total, _ = scan(lambda sum_, at: (sum_ + table.select(0, at).sum(), None), table.sum(), places)
+    other = table + 1.0
+    with pytest.raises(BurnError, match="select: index 9 is out of range"):
+        total.to_data()
+    assert float(np.asarray(other)[0, 0]) == 1.0
+
+
+def test_carried_values_may_change_places() -> None:
+    for device in DEVICES.values():
+        one, two = burn.tensor([1.0], device=device), burn.tensor([2.0], device=device)
+        (first, second), _ = scan(lambda pair, _: ((pair[1], pair[0]), None), (one, two), length=3)
+        same, _ = scan(lambda x, _: (x, None), one, length=2)
+        assert [np.asarray(each).tolist() for each in (first, second, same, one)] == [[2.0], [1.0], [1.0], [1.0]]
+
+
+def test_numbers_of_a_captured_loop_are_those_of_the_call() -> None:
+    @burn.compile
+    def grown(x: Any, rate: float) -> Any:
+        return scan(lambda carry, _: (carry * rate, None), x, length=3)[0]
+
+    for rate in (2.0, 2.0, 3.0, 4.0, 2.0):
+        assert np.asarray(grown(burn.tensor([1.0], device=Cpu()), rate)).tolist() == [rate**3]
+
+
+@pytest.mark.parametrize("name", ["ndarray", "cpu"])
+def test_second_order_goes_through_a_scan(name: str) -> None:
+    below = burn.tensor(1.5, device=Autodiff(DEVICES[name])).require_grad()
+    x = below.to(Autodiff(below.device)).require_grad()
+    cube, _ = scan(lambda carry, _: (carry * x, None), x.ones_like(), length=3)
+    first = x.grad(cube.backward())
+    assert float(np.asarray(first)) == pytest.approx(6.75)
+    assert float(np.asarray(below.grad(first.backward()))) == pytest.approx(9.0)
