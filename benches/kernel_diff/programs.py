@@ -50,6 +50,7 @@ def benchmarks() -> Iterator[tuple[str, Run]]:
 
 def rows() -> Iterator[tuple[str, Run]]:
     """Every row of the op table on the samples of its tests, with gradients where it has them."""
+    import burn_import.rows  # noqa: F401
     import tests.ops.samples  # noqa: F401
     from burn.ops.op import TABLE, Op
     from tests.ops.check import function_of, on_device, results
