@@ -147,8 +147,8 @@ def axes(operation: str, dims: Any, rank: int) -> tuple[int, ...]:
 _BROADCAST: dict[tuple[tuple[int, ...], tuple[int, ...]], Shape] = {}
 
 
-MOST_ELEMENTS = 1 << 48
-"""More than any machine holds."""
+LARGEST = 1 << 48
+"""More bytes than any machine has: a shape beyond it is a mistake, and allocating it would only fail later."""
 
 
 def broadcast(operation: str, x: Shape, y: Shape) -> Shape:
@@ -173,7 +173,7 @@ def _broadcast(operation: str, x: Shape, y: Shape) -> Shape:
                 f"{operation}: shapes {tuple(x)} and {tuple(y)} do not broadcast: {a} != {b} at dim {dim - rank}"
             )
         sizes.append(b if a == 1 else a)
-    if math.prod(sizes) > MOST_ELEMENTS:
+    if math.prod(sizes) > LARGEST:
         raise ShapeError(f"{operation}: shapes {tuple(x)} and {tuple(y)} broadcast to more elements than can exist")
     return Shape(sizes)
 

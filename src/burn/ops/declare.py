@@ -15,7 +15,6 @@ from burn.ops import dispatch
 from burn.ops.dispatch import Accepts
 from burn.ops.elements import Element
 from burn.ops.op import Bound, Op
-from burn.ops.sizes import bounded
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultTypeVar
@@ -203,7 +202,8 @@ def primitive(
             prepare=prepare, bound=bound, outputs=outputs, element=element, reduction=reduction, view=view,
         )  # fmt: skip
         if op.operand_count == 1 and not op.variadic:
-            op.rule = dispatch.remembered(bounded(rule))
+            assert op.rule is not None
+            op.rule = dispatch.remembered(op.rule)
         return _publish(op, dispatch.general(op, prepare), function)  # type: ignore[no-any-return]
 
     return declare

@@ -9,10 +9,7 @@ from typing import Any
 
 from burn.dtype import DType
 from burn.errors import ShapeError
-from burn.shape import Shape, as_shape
-
-LARGEST = 1 << 48
-"""More bytes than any machine has: a shape beyond it is a mistake, and allocating it would only fail later."""
+from burn.shape import LARGEST, Shape, as_shape
 
 
 def checked_shape(operation: str, shape: Any, dtype: DType) -> Shape:

@@ -33,10 +33,9 @@ from burn.errors import BurnError
 from burn.message_pack import MessagePackError, Reader, packed
 from burn.ops.exchange import find_row
 from burn.ops.op import Op
-from burn.ops.sizes import LARGEST
 from burn.program.lawful import row_faults
 from burn.program.node import Constant, Node, Operand, Scalar, Value
-from burn.shape import Shape
+from burn.shape import LARGEST, Shape
 
 if TYPE_CHECKING:
     from burn.program.program import Program
