@@ -14,7 +14,20 @@ I = TypeVar("I")  # noqa: E741
 
 @runtime_checkable
 class Batcher(Protocol, Generic[I, Out]):
-    """Makes batches. It may be called by several threads at once. A plain function of the same form serves as well."""
+    """Makes one batch of a list of items. A plain function of the same form serves as well.
+
+    A batcher may be called by several threads at once.
+
+    >>> import burn
+    >>> from burn.data.dataloader import DataLoaderBuilder
+    >>> class Pairs:
+    ...     def batch(self, items, device):
+    ...         return burn.tensor(items, device=device)
+    >>> for batch in DataLoaderBuilder(Pairs()).batch_size(2).build([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]):
+    ...     print(batch.shape)
+    [2, 2]
+    [1, 2]
+    """
 
     def batch(self, items: list[I], device: Device) -> Out:
         """The batch of `items`, its tensors on `device`."""

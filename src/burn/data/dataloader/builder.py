@@ -19,9 +19,19 @@ O = TypeVar("O")  # noqa: E741
 
 
 class DataLoaderBuilder(Generic[O]):
-    """Makes loaders. Each call gives a new builder, so a common part can be kept and used twice.
+    """Makes loaders; the counterpart of the arguments of `torch.utils.data.DataLoader`.
 
-    Without other wishes: batches of one item, in order, made by the calling thread on the default device.
+    `batcher` is a `Batcher` or a function `(items, device) -> batch`. Each call gives a new builder, so a common part
+    can be kept and used twice. Without other wishes: batches of one item, in order, made by the calling thread on the
+    default device.
+
+    >>> import burn
+    >>> from burn.data.dataloader import DataLoaderBuilder
+    >>> def batch(items, device):
+    ...     return burn.tensor(items, device=device)
+    >>> loader = DataLoaderBuilder(batch).batch_size(2).shuffle(42).num_workers(2).build([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> len(loader), [item.shape[0] for item in loader]
+    (3, [2, 2, 1])
     """
 
     def __init__(self, batcher: Any) -> None:
@@ -41,19 +51,19 @@ class DataLoaderBuilder(Generic[O]):
         return other
 
     def batch_size(self, size: int) -> DataLoaderBuilder[O]:
-        """The number of items in a batch."""
+        """The number of items in a batch; 1 otherwise. The last batch may be shorter."""
         return self._with(size=size, strategy=FixBatchStrategy(size))
 
     def batch_strategy(self, strategy: BatchStrategy) -> DataLoaderBuilder[O]:
-        """Another rule for what goes into a batch."""
+        """Another rule for what goes into a batch, such as `SizedBatchStrategy(limit, size)`."""
         return self._with(size=None, strategy=strategy)
 
     def shuffle(self, seed: int) -> DataLoaderBuilder[O]:
-        """Another order in each epoch, all of them decided by the seed."""
+        """Another order in each epoch, all of them decided by the seed; in order otherwise."""
         return self._with(seed=seed)
 
     def num_workers(self, count: int) -> DataLoaderBuilder[O]:
-        """How many threads read and build; with 0 the calling thread does."""
+        """How many threads read and build; with 0, which is usual, the calling thread does."""
         return self._with(workers=count)
 
     def use_processes(self, use: bool = True) -> DataLoaderBuilder[O]:

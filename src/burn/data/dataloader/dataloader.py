@@ -30,7 +30,18 @@ CHUNK = 32
 
 
 class DataLoader(Protocol, Generic[Out]):
-    """What training asks of a loader."""
+    """What training asks of a loader; `DataLoaderBuilder` makes one, and a class of your own may be one too.
+
+    >>> import burn
+    >>> class Noise:
+    ...     def __init__(self, device): self.device = device
+    ...     def iter(self): return (burn.Tensor.ones([2, 3], self.device) for _ in range(4))
+    ...     def num_items(self): return 8
+    ...     def to_device(self, device): return Noise(device)
+    ...     def slice(self, start, end): return self
+    >>> len(list(Noise(burn.NdArray()).iter()))
+    4
+    """
 
     def iter(self) -> Iterator[Out]:
         """The batches of the next epoch; the iterator has `progress()`."""
@@ -66,7 +77,17 @@ class Settings:
 
 
 class BatchDataLoader(Generic[O]):
-    """Batches of a dataset. Each `for` loop over it is one epoch, in an order of its own if it shuffles."""
+    """Batches of a dataset, made by `DataLoaderBuilder(batcher).build(dataset)`.
+
+    Each `for` loop over it is one epoch, in an order of its own if it shuffles. `len(loader)` counts batches.
+
+    >>> from burn.data.dataloader import DataLoaderBuilder
+    >>> loader = DataLoaderBuilder(lambda items, device: items).batch_size(3).build(list("abcdefgh"))
+    >>> list(loader)
+    [['a', 'b', 'c'], ['d', 'e', 'f'], ['g', 'h']]
+    >>> len(loader), loader.num_items(), loader.epoch
+    (3, 8, 1)
+    """
 
     def __init__(self, dataset: Dataset[Any], settings: Settings) -> None:
         self.dataset, self.settings = dataset, settings

@@ -27,7 +27,14 @@ Made = tuple[Any, int, int]
 
 
 class DataLoaderIterator(Generic[O]):
-    """The batches of one epoch. Leaving it early ends its threads: by `close`, `with`, or when it is forgotten."""
+    """The batches of one epoch. Leaving it early ends its threads: by `close`, `with`, or when it is forgotten.
+
+    >>> from burn.data.dataloader import DataLoaderBuilder
+    >>> loader = DataLoaderBuilder(lambda items, device: items).batch_size(3).num_workers(2).build(list("abcdefgh"))
+    >>> with loader.iter() as batches:
+    ...     print(next(batches), batches.progress())
+    ['a', 'b', 'c'] Progress(items_processed=3, items_total=8)
+    """
 
     def __init__(
         self,

@@ -13,6 +13,15 @@ class LoadingError(BurnError, RuntimeError):
     """An item or a batch that could not be made. `index` is the item's number, `__cause__` the error itself.
 
     The message ends with the traceback of the worker, also where it ran in another process.
+
+    >>> from burn.data.dataloader import DataLoaderBuilder, LoadingError
+    >>> from burn.data.dataset.transform import MapperDataset
+    >>> words = MapperDataset(["1", "two"], int)
+    >>> try:
+    ...     list(DataLoaderBuilder(lambda items, device: items).build(words))
+    ... except LoadingError as error:
+    ...     print(error.index, repr(error.__cause__))
+    1 ValueError("invalid literal for int() with base 10: 'two'")
     """
 
     def __init__(self, message: str, index: int | None = None) -> None:

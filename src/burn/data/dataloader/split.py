@@ -13,10 +13,18 @@ from burn.errors import ArgumentError
 def split_dataloader(
     dataloader: BatchDataLoader[Any], devices: Sequence[Device], by: Literal["items", "batches"] = "items"
 ) -> list[BatchDataLoader[Any]]:
-    """Loaders that share the items of one.
+    """Loaders that share the items of one, each on a device of `devices`.
 
-    By `items`, each device has a part of the dataset to itself. By `batches`, all go through the same order and
+    By `"items"`, each device has a part of the dataset to itself. By `"batches"`, all go through the same order and
     take turns: the batches of one turn are, together, consecutive batches of the original.
+
+    >>> from burn import NdArray
+    >>> from burn.data.dataloader import DataLoaderBuilder, split_dataloader
+    >>> loader = DataLoaderBuilder(lambda items, device: items).batch_size(2).build(list("abcdefgh"))
+    >>> [list(part) for part in split_dataloader(loader, [NdArray(), NdArray()])]
+    [[['a', 'b'], ['c', 'd']], [['e', 'f'], ['g', 'h']]]
+    >>> [list(part) for part in split_dataloader(loader, [NdArray(), NdArray()], by="batches")]
+    [[['a', 'b'], ['e', 'f']], [['c', 'd'], ['g', 'h']]]
     """
     count = len(devices)
     if count == 0 or by not in ("items", "batches"):

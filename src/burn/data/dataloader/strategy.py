@@ -13,7 +13,19 @@ from burn.errors import ArgumentError
 
 
 class BatchStrategy(Protocol):
-    """Collects items. A loader uses a fresh copy for each epoch."""
+    """Collects items until they make a batch. A loader uses a fresh copy (`new`) for each epoch.
+
+    >>> from burn.data.dataloader import FixBatchStrategy
+    >>> strategy = FixBatchStrategy(2)
+    >>> for item in "abc":
+    ...     strategy.add(item)
+    ...     print(strategy.batch(force=False))
+    None
+    ['a', 'b']
+    None
+    >>> strategy.batch(force=True)
+    ['c']
+    """
 
     def add(self, item: Any) -> None:
         """Take one more item."""
@@ -33,7 +45,13 @@ class BatchStrategy(Protocol):
 
 
 class FixBatchStrategy:
-    """Batches of `size` items. The last one may be shorter."""
+    """Batches of `size` items: what `DataLoaderBuilder.batch_size` asks for. The last one may be shorter.
+
+    >>> from burn.data.dataloader import DataLoaderBuilder, FixBatchStrategy
+    >>> builder = DataLoaderBuilder(lambda items, device: items)
+    >>> list(builder.batch_strategy(FixBatchStrategy(2)).build([1, 2, 3, 4, 5]))
+    [[1, 2], [3, 4], [5]]
+    """
 
     def __init__(self, size: int) -> None:
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -65,10 +83,15 @@ class FixBatchStrategy:
 
 
 class SizedBatchStrategy:
-    """Batches of as many items as fit into `limit`, each item counting `size(item)`.
+    """Batches of as many items as fit into `limit`, each item counting `size(item)`, usually its length.
 
     With `padded` every item counts as much as the largest of its batch: the size of the padded tensor. An item
     that is larger than the limit makes a batch of its own.
+
+    >>> from burn.data.dataloader import DataLoaderBuilder, SizedBatchStrategy
+    >>> builder = DataLoaderBuilder(lambda items, device: items).batch_strategy(SizedBatchStrategy(6, len, padded=True))
+    >>> list(builder.build(["a", "to", "but", "word", "so"]))
+    [['a', 'to'], ['but'], ['word'], ['so']]
     """
 
     def __init__(self, limit: float, size: Callable[[Any], float] = len, *, padded: bool = False) -> None:

@@ -8,7 +8,14 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """`BURN_DATASETS`, else `burn-dataset` in the user's folder for caches."""
+    """Where datasets are kept: the folder `BURN_DATASETS` names, else `burn-dataset` in the user's folder for caches.
+
+    >>> from unittest import mock
+    >>> from burn.data.dataset import cache_folder
+    >>> with mock.patch.dict("os.environ", BURN_DATASETS="/data/sets"):
+    ...     print(cache_folder())
+    /data/sets
+    """
     chosen = os.environ.get("BURN_DATASETS")
     if chosen:
         return Path(chosen).expanduser()

@@ -16,7 +16,14 @@ I = TypeVar("I")  # noqa: E741
 
 
 class DataframeDataset(Dataset[I]):
-    """Each row of `frame`, as `item` by column name or, without it, as a dict. Rows are made when they are read."""
+    """Each row of a Polars frame, as `item` by column name or, without it, as a dict. Rows are made when they are read.
+
+    >>> import polars
+    >>> from burn.data.dataset import DataframeDataset
+    >>> dataset = DataframeDataset(polars.DataFrame({"name": ["Ada", "Eve"], "age": [36, 7]}))
+    >>> len(dataset), dataset[1]
+    (2, {'name': 'Eve', 'age': 7})
+    """
 
     def __init__(self, frame: polars.DataFrame, item: type[I] | None = None) -> None:
         self.frame = frame

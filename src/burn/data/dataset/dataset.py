@@ -29,10 +29,24 @@ I = TypeVar("I")  # noqa: E741  # the item, as in the texts this follows
 
 
 class Dataset(Generic[I]):
-    """Items by number. Write `get` and `len`; or `__getitem__` and `__len__`, if you prefer those."""
+    """Items by number; the counterpart of `torch.utils.data.Dataset`.
+
+    Write `get` (None where there is no item) and `len`; or `__getitem__` and `__len__`, if you prefer those. Items are
+    read by several threads at once, so reading must not change what other readers see.
+
+    >>> from burn.data.dataset import Dataset
+    >>> class Squares(Dataset[int]):
+    ...     def get(self, index):
+    ...         return index * index if 0 <= index < 10 else None
+    ...     def len(self):
+    ...         return 10
+    >>> squares = Squares()
+    >>> squares[3], squares[-1], list(squares[2:5])
+    (9, 81, [4, 9, 16])
+    """
 
     def get(self, index: int) -> I | None:
-        """The item of that number, or None where there is none."""
+        """The item of that number, or None where there is none; `dataset[index]` raises there."""
         if type(self).__getitem__ is Dataset.__getitem__:
             raise NotImplementedError(f"{type(self).__name__}: a dataset needs get(index) and len()")
         if not 0 <= index < self.len():
@@ -62,7 +76,12 @@ class Dataset(Generic[I]):
                 yield item
 
     def windows(self, size: int) -> WindowsDataset[I]:
-        """Overlapping windows of `size` consecutive items."""
+        """Overlapping windows of `size` consecutive items.
+
+        >>> from burn.data.dataset import InMemDataset
+        >>> list(InMemDataset("abcd").windows(3))
+        [['a', 'b', 'c'], ['b', 'c', 'd']]
+        """
         from burn.data.dataset.transform.windows import WindowsDataset
 
         return WindowsDataset(self, size)
@@ -135,7 +154,12 @@ class ForeignDataset(Dataset[I]):
 
 
 def as_dataset(values: Any) -> Dataset[Any]:
-    """`values` as a dataset: one as it is; a list, an array or another library's dataset wrapped."""
+    """`values` as a dataset: one as it is; a list, an array or another library's dataset wrapped.
+
+    >>> from burn.data.dataset import as_dataset
+    >>> as_dataset(["a", "b"]).get(1)
+    'b'
+    """
     if isinstance(values, Dataset):
         return values
     if callable(getattr(values, "get", None)) and callable(getattr(values, "len", None)):

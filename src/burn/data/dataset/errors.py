@@ -12,7 +12,13 @@ OnError = Literal["raise", "skip"]
 
 
 class CorruptItem(DataError):
-    """An item that cannot be read. `file` and `index` say which one."""
+    """An item that cannot be read. `file` and `index` say which one.
+
+    >>> from burn.data.dataset import CorruptItem
+    >>> error = CorruptItem("people.csv", 3, "age: 'old' is not an int")
+    >>> print(error)
+    dataset: item 3 of people.csv: age: 'old' is not an int
+    """
 
     def __init__(self, file: str, index: int, why: str) -> None:
         super().__init__(f"dataset: item {index} of {file}: {why}")
@@ -23,7 +29,17 @@ class CorruptItem(DataError):
 
 
 class SkippedItem(UserWarning):
-    """An item that was left out because `on_error="skip"` was asked for."""
+    r"""The warning about an item that was left out because `on_error="skip"` was asked for.
+
+    >>> import warnings
+    >>> from pathlib import Path
+    >>> from burn.data.dataset import InMemDataset, SkippedItem
+    >>> _ = Path("rows.jsonl").write_text('{"a": 1}\n{"a"\n')
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", SkippedItem)  # to hear nothing of them
+    ...     print(list(InMemDataset.from_json_rows("rows.jsonl", on_error="skip")))
+    [{'a': 1}]
+    """
 
 
 def check_choice(on_error: str) -> None:

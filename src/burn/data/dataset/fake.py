@@ -14,7 +14,13 @@ I = TypeVar("I")  # noqa: E741
 
 
 class FakeDataset(Dataset[I]):
-    """`size` items, each made by `make(random)` with a generator of its own."""
+    """Made-up items for trying things out: `size` of them, each made by `make(random)` with a generator of its own.
+
+    >>> from burn.data.dataset import FakeDataset
+    >>> dice = FakeDataset(5, lambda random: int(random.integers(1, 7)), seed=1)
+    >>> list(dice), list(dice)
+    ([3, 4, 4, 3, 4], [3, 4, 4, 3, 4])
+    """
 
     def __init__(self, size: int, make: Callable[[np.random.Generator], I], seed: int = 0) -> None:
         if size < 0:

@@ -18,8 +18,10 @@ I = TypeVar("I")  # noqa: E741
 class InMemDataset(Dataset[I]):
     """The items of an iterable, in memory.
 
-    InMemDataset([1, 2, 3])
-    InMemDataset.from_csv("people.tsv", delimiter="\\t", item=Person)
+    >>> from burn.data.dataset import InMemDataset
+    >>> dataset = InMemDataset(word.upper() for word in ("one", "two", "three"))
+    >>> len(dataset), dataset[-1], dataset.get(7)
+    (3, 'THREE', None)
     """
 
     def __init__(self, items: Iterable[I]) -> None:
@@ -42,9 +44,22 @@ class InMemDataset(Dataset[I]):
         on_error: OnError = "raise",
         **options: Any,
     ) -> InMemDataset[I]:
-        """The rows of a CSV file, as `item` or, without it, as dicts whose columns of numbers are numbers.
+        r"""The rows of a CSV file, as `item` (a dataclass or NamedTuple) or, without it, as dicts.
 
-        The first line names the columns unless `columns` does. `options` are those of `csv.reader`.
+        The first line names the columns unless `columns` does. In dicts, columns of numbers are numbers. A broken row
+        is an error, or with `on_error="skip"` a warning. `options` are those of `csv.reader`.
+
+        >>> from pathlib import Path
+        >>> from typing import NamedTuple
+        >>> from burn.data.dataset import InMemDataset
+        >>> _ = Path("people.csv").write_text("name,age\nAda,36\nEve,7\n")
+        >>> class Person(NamedTuple):
+        ...     name: str
+        ...     age: int
+        >>> InMemDataset.from_csv("people.csv", item=Person)[0]
+        Person(name='Ada', age=36)
+        >>> InMemDataset.from_csv("people.csv")[1]
+        {'name': 'Eve', 'age': 7}
         """
         check_choice(on_error)
         found = rows.csv_rows(path, columns, encoding, rows.csv_options(delimiter, options))
@@ -60,13 +75,20 @@ class InMemDataset(Dataset[I]):
         encoding: str = "utf-8",
         on_error: OnError = "raise",
     ) -> InMemDataset[I]:
-        """The objects of a file with one JSON object a line."""
+        r"""The objects of a file with one JSON object a line, as `item` or as dicts.
+
+        >>> from pathlib import Path
+        >>> from burn.data.dataset import InMemDataset
+        >>> _ = Path("people.jsonl").write_text('{"name": "Ada", "age": 36}\n{"name": "Eve", "age": 7}\n')
+        >>> list(InMemDataset.from_json_rows("people.jsonl"))
+        [{'name': 'Ada', 'age': 36}, {'name': 'Eve', 'age': 7}]
+        """
         check_choice(on_error)
         return cls(rows.items_of(rows.json_rows(path, encoding), path, item or dict, on_error))
 
     @classmethod
     def from_dataframe(cls, frame: Any, *, item: type[I] | None = None) -> InMemDataset[I]:
-        """The rows of a Polars or Pandas frame."""
+        """The rows of a Polars or Pandas frame, as `item` or as dicts, read now."""
         if hasattr(frame, "iter_rows"):
             found: Iterable[Any] = frame.iter_rows(named=True)
         elif hasattr(frame, "to_dict"):

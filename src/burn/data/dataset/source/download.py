@@ -25,12 +25,26 @@ SECONDS_TO_WAIT = 20.0
 
 
 class DownloadError(BurnError, OSError):
-    """A file that no address gave whole. Every address and its reason are listed."""
+    """A file that no address gave whole. Every address and its reason are listed.
+
+    >>> from burn.data.dataset.source import Download, DownloadError, download
+    >>> try:
+    ...     download(Download("x.gz", ("http://localhost:1/x.gz",)), "data", attempts=1, progress=False)
+    ... except DownloadError as error:
+    ...     print(str(error).splitlines()[0])
+    download: x.gz could not be fetched:
+    """
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file: its name, the addresses that have it, and its checksum as `sha256:...` or `md5:...`."""
+    """A file in the network: its name, the addresses that have it, and its checksum as `sha256:...` or `md5:...`.
+
+    >>> from burn.data.dataset.source import Download
+    >>> labels = Download("labels.gz", ("https://example.org/labels.gz",), "md5:25c81989df183df01b3e8a0aad5dffbe")
+    >>> labels.name
+    'labels.gz'
+    """
 
     name: str
     addresses: tuple[str, ...]
@@ -56,7 +70,13 @@ def download(
 ) -> Path:
     """The path of the file in `folder`, fetched if it is not there whole.
 
-    `progress` is where to show it: standard error, a stream, or nowhere for False.
+    A transfer that broke off goes on where it stopped. `attempts` are tried at each address. `progress` is where to
+    show it: standard error, a stream, or nowhere for False.
+
+    >>> from burn.data.dataset.source import Download, download
+    >>> wanted = Download("labels.gz", ("https://example.org/labels.gz",), "md5:25c81989df183df01b3e8a0aad5dffbe")
+    >>> download(wanted, "data")  # doctest: +SKIP
+    PosixPath('data/labels.gz')
     """
     target = Path(folder) / wanted.name
     if target.is_file() and has_checksum(target, wanted.checksum):

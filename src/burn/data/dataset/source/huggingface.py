@@ -22,9 +22,15 @@ I = TypeVar("I")  # noqa: E741
 
 
 class HuggingfaceDatasetLoader:
-    """A dataset by its name on the hub, or by a folder that the library can read.
+    """A dataset by its name on the hub, or by a folder that the library `datasets` can read.
 
-    HuggingfaceDatasetLoader("dbpedia_14").dataset("train", DbPediaItem)
+    Every split is written into an SQLite file once; later runs need neither library nor network.
+
+    >>> from burn.data.dataset import HuggingfaceDatasetLoader
+    >>> loader = HuggingfaceDatasetLoader("dbpedia_14").with_base_dir("data")
+    >>> loader.db_file().name
+    'dbpedia_14.db'
+    >>> train = loader.dataset("train")  # doctest: +SKIP
     """
 
     def __init__(self, name: str) -> None:

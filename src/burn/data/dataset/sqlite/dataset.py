@@ -67,7 +67,20 @@ class Connections:
 
 
 class SqliteDataset(Dataset[I]):
-    """The rows of the table `split`: as `item`, or as dicts (flat tables) and lists (serialised ones) without it."""
+    """The rows of the table `split` of an SQLite file, for datasets that do not fit into memory.
+
+    Items are of the class `item`; without it dicts (flat tables) or lists (serialised ones).
+
+    >>> from typing import NamedTuple
+    >>> from burn.data.dataset import SqliteDataset, SqliteDatasetWriter
+    >>> class Person(NamedTuple):
+    ...     name: str
+    ...     age: int
+    >>> with SqliteDatasetWriter("people.db") as writer:
+    ...     _ = writer.write("train", Person("Ada", 36))
+    >>> SqliteDataset("people.db", "train", Person)[0]
+    Person(name='Ada', age=36)
+    """
 
     def __init__(
         self, path: str | PathLike[str], split: str, item: type[I] | None = None, *, on_error: OnError = "raise"

@@ -17,7 +17,17 @@ I = TypeVar("I")  # noqa: E741
 
 
 class SqliteDatasetStorage(Generic[I]):
-    """The file of a dataset, which need not exist yet: `from_name` or `from_file`."""
+    """The SQLite file of a dataset, which need not exist yet: `from_name` (in the cache folder) or `from_file`.
+
+    >>> from burn.data.dataset import SqliteDatasetStorage
+    >>> storage = SqliteDatasetStorage.from_file("numbers.db")
+    >>> storage.exists()
+    False
+    >>> with storage.writer(flat=True) as writer:
+    ...     _ = writer.write("train", {"value": 7})
+    >>> storage.reader("train")[0]
+    {'value': 7}
+    """
 
     def __init__(self, *, name: str | None = None, file: str | PathLike[str] | None = None) -> None:
         if (name is None) == (file is None):

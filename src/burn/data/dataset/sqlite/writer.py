@@ -25,8 +25,14 @@ I = TypeVar("I")  # noqa: E741
 class SqliteDatasetWriter(Generic[I]):
     """Adds items to splits. As a context manager it completes the file, or drops it after an error.
 
-    with SqliteDatasetStorage.from_file("digits.db").writer() as writer:
-        writer.write("train", item)
+    `overwrite` replaces a file that is there. `flat` gives each field a column, which other programs can read.
+
+    >>> from burn.data.dataset import SqliteDataset, SqliteDatasetWriter
+    >>> with SqliteDatasetWriter("words.db", flat=True) as writer:
+    ...     for word in ("one", "two"):
+    ...         _ = writer.write("train", {"word": word, "length": len(word)})
+    >>> list(SqliteDataset("words.db", "train"))
+    [{'word': 'one', 'length': 3}, {'word': 'two', 'length': 3}]
     """
 
     def __init__(self, path: str | PathLike[str], overwrite: bool = False, *, flat: bool = False) -> None:

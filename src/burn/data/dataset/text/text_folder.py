@@ -14,7 +14,12 @@ from burn.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class TextDatasetItem:
-    """A text, the number of its class (None in a folder without classes), and its file."""
+    """A text, the number of its class (None in a folder without classes), and its file.
+
+    >>> from burn.data.dataset.text import TextDatasetItem
+    >>> TextDatasetItem("Good morning", 1, "greetings/1.txt").text
+    'Good morning'
+    """
 
     text: str
     label: int | None
@@ -22,7 +27,16 @@ class TextDatasetItem:
 
 
 class TextFolderDataset(Dataset[TextDatasetItem]):
-    """The text files of `root`: of its folders, which are the classes, or of `root` itself if it has none."""
+    """The text files of `root`: of its folders, which are the classes, or of `root` itself if it has none.
+
+    >>> from pathlib import Path
+    >>> from burn.data.dataset.text import TextFolderDataset
+    >>> for name, text in (("bad", "Bored."), ("good", "Loved it.")):
+    ...     Path("reviews", name).mkdir(parents=True)
+    ...     _ = Path("reviews", name, "1.txt").write_text(text)
+    >>> [(item.text, item.label) for item in TextFolderDataset("reviews")]
+    [('Bored.', 0), ('Loved it.', 1)]
+    """
 
     def __init__(
         self,

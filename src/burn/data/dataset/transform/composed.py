@@ -14,7 +14,13 @@ I = TypeVar("I")  # noqa: E741
 
 
 class ComposedDataset(Dataset[I]):
-    """The items of the first dataset, then those of the second, and so on. Nothing is copied."""
+    """The items of the first dataset, then those of the second, and so on. Nothing is copied.
+
+    >>> from burn.data.dataset.transform import ComposedDataset
+    >>> both = ComposedDataset([["a", "b"], ["c"]])
+    >>> len(both), both[2]
+    (3, 'c')
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = [as_dataset(each) for each in datasets]

@@ -15,7 +15,15 @@ Out = TypeVar("Out", covariant=True)
 
 
 class Mapper(Protocol, Generic[In, Out]):
-    """How one item becomes another. A plain function serves as well."""
+    """How one item becomes another. A plain function serves as well.
+
+    >>> from burn.data.dataset.transform import MapperDataset
+    >>> class Scale:
+    ...     def __init__(self, factor): self.factor = factor
+    ...     def map(self, item): return item * self.factor
+    >>> list(MapperDataset([1, 2, 3], Scale(10)))
+    [10, 20, 30]
+    """
 
     def map(self, item: In) -> Out:
         """The new item."""
@@ -23,7 +31,12 @@ class Mapper(Protocol, Generic[In, Out]):
 
 
 class MapperDataset(View[O]):
-    """`mapper` applied to every item that is read from `dataset`."""
+    """`mapper` applied to every item that is read from `dataset`, each time it is read.
+
+    >>> from burn.data.dataset.transform import MapperDataset
+    >>> list(MapperDataset(["a", "bc"], len))
+    [1, 2]
+    """
 
     def __init__(self, dataset: Any, mapper: Mapper[Any, O] | Callable[[Any], O]) -> None:
         super().__init__(dataset)

@@ -13,7 +13,14 @@ I = TypeVar("I")  # noqa: E741
 
 
 class PartialDataset(View[I]):
-    """The items from `start_index` up to `end_index`, which is not among them."""
+    """The items from `start_index` up to `end_index`, which is not among them.
+
+    >>> from burn.data.dataset.transform import PartialDataset
+    >>> list(PartialDataset(range(100), 3, 6))
+    [3, 4, 5]
+    >>> [len(part) for part in PartialDataset.split(range(10), 3)]
+    [3, 3, 4]
+    """
 
     def __init__(self, dataset: Any, start_index: int, end_index: int) -> None:
         super().__init__(dataset)

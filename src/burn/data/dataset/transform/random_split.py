@@ -15,9 +15,15 @@ from burn.errors import ArgumentError
 def random_split(
     dataset: Any, lengths: Sequence[int] | Sequence[float], seed: int | None = None
 ) -> list[SelectionDataset[Any]]:
-    """Parts that share no item: `lengths` are numbers of items that sum to the length, or shares that sum to 1.
+    """Random parts of a dataset that share no item; as `torch.utils.data.random_split`.
 
-    With shares, what rounding leaves over goes to the first parts, one item each.
+    `lengths` are numbers of items that sum to the length, or shares that sum to 1. With shares, what rounding leaves
+    over goes to the first parts, one item each.
+
+    >>> from burn.data.dataset.transform import random_split
+    >>> train, valid = random_split(range(10), [0.8, 0.2], seed=1)
+    >>> len(train), list(valid)
+    (8, [6, 3])
     """
     values = as_dataset(dataset)
     size = values.len()

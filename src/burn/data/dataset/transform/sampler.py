@@ -22,7 +22,13 @@ I = TypeVar("I")  # noqa: E741
 
 
 class SizeConfig(Enumeration):
-    """How many items a sampler has."""
+    """How many items a sampler has: a number, a share of the dataset, or as many as it has.
+
+    >>> from burn.data.dataset.transform import SamplerDataset, SizeConfig
+    >>> sizes = [SizeConfig.Fixed(3), SizeConfig.Ratio(0.5), SizeConfig.Source]
+    >>> [len(SamplerDataset(range(10), size)) for size in sizes]
+    [3, 5, 10]
+    """
 
     Fixed = variant(size=int)
     """This many."""
@@ -37,8 +43,13 @@ class SizeConfig(Enumeration):
 class SamplerDataset(View[I]):
     """`size` draws from `dataset`, with replacement unless told otherwise; the number asked for is ignored.
 
-    Without replacement every item is drawn equally often, give or take one, before a new round begins.
-    Give a `seed` for draws that can be repeated.
+    So the length of an epoch is a choice. Without replacement every item is drawn equally often, give or take one,
+    before a new round begins. Give a `seed` for draws that can be repeated; a loader then draws anew for each epoch.
+
+    >>> from burn.data.dataset.transform import SamplerDataset
+    >>> short = SamplerDataset(range(100), 4, replacement=False, seed=1)
+    >>> len(short), len(set(short))
+    (4, 4)
     """
 
     def __init__(

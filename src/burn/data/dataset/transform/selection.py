@@ -14,7 +14,12 @@ I = TypeVar("I")  # noqa: E741
 
 
 class SelectionDataset(View[I]):
-    """Item `i` is item `indices[i]` of `dataset`."""
+    """A choice of items, in any order and as often as wished: item `i` is item `indices[i]` of `dataset`.
+
+    >>> from burn.data.dataset.transform import SelectionDataset
+    >>> list(SelectionDataset("abcd", [3, 0, 0]))
+    ['d', 'a', 'a']
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int] | np.ndarray[Any, Any]) -> None:
         super().__init__(dataset)

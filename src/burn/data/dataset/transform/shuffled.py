@@ -12,7 +12,12 @@ I = TypeVar("I")  # noqa: E741
 
 
 class ShuffledDataset(SelectionDataset[I]):
-    """The items of `dataset` in an order that is drawn once: by `random`, or by a seed with `with_seed`."""
+    """The items of `dataset` in an order that is drawn once: by `random`, or by a seed with `with_seed`.
+
+    >>> from burn.data.dataset.transform import ShuffledDataset
+    >>> "".join(ShuffledDataset.with_seed("abcdef", 42))
+    'dcfeba'
+    """
 
     def __init__(self, dataset: Any, random: np.random.Generator | int | None = None) -> None:
         super().__init__(dataset, [])

@@ -11,7 +11,15 @@ I = TypeVar("I")  # noqa: E741
 
 
 class View(Dataset[I]):
-    """A dataset made of another one, `dataset`."""
+    """A dataset made of another one, `dataset`: the base of views of your own. Write `get` and `len`.
+
+    >>> from burn.data.dataset.transform import View
+    >>> class Reversed(View):
+    ...     def get(self, index): return self.dataset.get(len(self.dataset) - 1 - index)
+    ...     def len(self): return len(self.dataset)
+    >>> list(Reversed("abc"))
+    ['c', 'b', 'a']
+    """
 
     dataset: Dataset[Any]
 

@@ -11,7 +11,12 @@ I = TypeVar("I")  # noqa: E741
 
 
 class WindowsDataset(View[list[I]]):
-    """Item `i` is the list of the items `i` to `i + size - 1` of `dataset`."""
+    """Overlapping windows for sequences: item `i` is the list of the items `i` to `i + size - 1` of `dataset`.
+
+    >>> from burn.data.dataset.transform import WindowsDataset
+    >>> list(WindowsDataset([1, 2, 3, 4], 3))
+    [[1, 2, 3], [2, 3, 4]]
+    """
 
     def __init__(self, dataset: Any, size: int) -> None:
         super().__init__(dataset)

@@ -12,14 +12,26 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class BoundingBox:
-    """Where something is, as (x, y, width, height) in pixels from the upper left corner, and what it is."""
+    """Where something is, as (x, y, width, height) in pixels from the upper left corner, and the number of its class.
+
+    >>> from burn.data.dataset.vision import BoundingBox
+    >>> BoundingBox((10.0, 20.0, 64.0, 32.0), label=2).coords
+    (10.0, 20.0, 64.0, 32.0)
+    """
 
     coords: tuple[float, float, float, float]
     label: int
 
 
 class Annotation:
-    """One of `Annotation.Label`, `.MultiLabel`, `.SegmentationMask`, `.BoundingBoxes`."""
+    """What is known about an image: `Annotation.Label`, `.MultiLabel`, `.SegmentationMask` or `.BoundingBoxes`.
+
+    >>> from burn.data.dataset.vision import Annotation
+    >>> match Annotation.Label(3):
+    ...     case Annotation.Label(label):
+    ...         print(label)
+    3
+    """
 
     __slots__ = ()
 
@@ -31,28 +43,50 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Label(Annotation):
-    """The number of the image's class."""
+    """The annotation of an image of one class: its number.
+
+    >>> from burn.data.dataset.vision import Label
+    >>> Label(3).label
+    3
+    """
 
     label: int
 
 
 @dataclass(frozen=True, slots=True)
 class MultiLabel(Annotation):
-    """The numbers of the image's classes."""
+    """The annotation of an image of several classes: their numbers.
+
+    >>> from burn.data.dataset.vision import MultiLabel
+    >>> MultiLabel((0, 4)).labels
+    (0, 4)
+    """
 
     labels: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentationMask(Annotation):
-    """For each pixel, the number of its class: (height, width)."""
+    """The annotation that gives each pixel the number of its class: an array (height, width).
+
+    >>> import numpy as np
+    >>> from burn.data.dataset.vision import SegmentationMask
+    >>> SegmentationMask(np.zeros((4, 6), np.uint8)).mask.shape
+    (4, 6)
+    """
 
     mask: Array
 
 
 @dataclass(frozen=True, slots=True)
 class BoundingBoxes(Annotation):
-    """The boxes of the image."""
+    """The annotation of an image with objects in boxes.
+
+    >>> from burn.data.dataset.vision import BoundingBox, BoundingBoxes
+    >>> annotation = BoundingBoxes((BoundingBox((0.0, 0.0, 8.0, 8.0), 1), BoundingBox((4.0, 4.0, 2.0, 2.0), 0)))
+    >>> [box.label for box in annotation.boxes]
+    [1, 0]
+    """
 
     boxes: tuple[BoundingBox, ...]
 
@@ -65,7 +99,14 @@ Annotation.BoundingBoxes = BoundingBoxes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageDatasetItem:
-    """Pixels (height, width, channels) of u8, u16 or f32, what is known of them, and the file they come from."""
+    """Pixels (height, width, channels) of u8, u16 or f32, what is known of them, and the file they come from.
+
+    >>> import numpy as np
+    >>> from burn.data.dataset.vision import ImageDatasetItem, Label
+    >>> item = ImageDatasetItem(np.zeros((4, 6, 3), np.uint8), Label(1), "cat/1.png")
+    >>> item.image_width, item.image_height
+    (6, 4)
+    """
 
     image: Array
     annotation: Annotation

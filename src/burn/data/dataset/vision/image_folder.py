@@ -31,9 +31,20 @@ class Entry(NamedTuple):
 
 
 class ImageFolderDataset(Dataset[ImageDatasetItem]):
-    """Images and annotations. `classes` names the numbers that annotations use.
+    """Images on disk with their annotations; as `torchvision.datasets.ImageFolder`.
 
-    With `on_error="skip"` a file that cannot be read gives None, with a warning, and loaders leave it out.
+    Files are found when the dataset is made and read, through Pillow, when an item is asked for. `classes` names the
+    numbers that annotations use. With `on_error="skip"` a file that cannot be read gives None, with a warning.
+
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from burn.data.dataset.vision import ImageFolderDataset
+    >>> for name in ("cat", "dog"):
+    ...     Path("images", name).mkdir(parents=True)
+    ...     Image.new("RGB", (6, 4)).save(f"images/{name}/1.png")
+    >>> dataset = ImageFolderDataset.new_classification("images")
+    >>> len(dataset), dataset[1].image.shape, dataset.classes[dataset[1].annotation.label]
+    (2, (4, 6, 3), 'dog')
     """
 
     def __init__(self, entries: Iterable[Entry], classes: Sequence[str], *, on_error: OnError = "raise") -> None:

@@ -29,12 +29,27 @@ STEMS = {"train": "train", "test": "t10k"}
 
 
 class BundledNotice(UserWarning):
-    """The whole dataset was not to be had; the part that comes with the package is used."""
+    """The warning that the whole dataset was not to be had: the part that comes with the package is used.
+
+    >>> import warnings
+    >>> from burn.data.dataset.vision import BundledNotice, MnistDataset
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", BundledNotice)  # a part will do
+    ...     digits = MnistDataset.test(fetch=False)
+    >>> digits[0].label
+    7
+    """
 
 
 @dataclass(slots=True, eq=False)
 class MnistItem:
-    """An image (28, 28) of f32 from 0 to 255, and its class from 0 to 9."""
+    """An image (28, 28) of f32 from 0 to 255, and its class from 0 to 9.
+
+    >>> from burn.data.dataset.vision import MnistDataset
+    >>> item = MnistDataset.bundled("test")[0]
+    >>> item.image.shape, item.image.max(), item.label
+    ((28, 28), np.float32(255.0), 7)
+    """
 
     image: Array
     label: int
@@ -135,7 +150,17 @@ class IdxImages(Dataset[MnistItem]):
 
 
 class MnistDataset(IdxImages):
-    """Handwritten digits: `MnistDataset.train()` and `MnistDataset.test()`."""
+    """Handwritten digits: 60,000 images for training and 10,000 for testing; as `torchvision.datasets.MNIST`.
+
+    `MnistDataset.train()` and `.test()` take the files from a folder that is given, else from the cache folder, else
+    from the network. Without one they fall back on the digits that come with the package, which `bundled` gives
+    directly.
+
+    >>> from burn.data.dataset.vision import MnistDataset
+    >>> digits = MnistDataset.bundled("train")
+    >>> digits[0].image.shape, digits[0].label
+    ((28, 28), 5)
+    """
 
     name = "mnist"
     addresses = (
@@ -172,7 +197,13 @@ class MnistDataset(IdxImages):
 
 
 class FashionMnistDataset(IdxImages):
-    """Pictures of clothes, in the form of MNIST."""
+    """Pictures of clothes in ten classes, in the form of MNIST; as `torchvision.datasets.FashionMNIST`.
+
+    >>> from burn.data.dataset.vision import FashionMnistDataset
+    >>> FashionMnistDataset.classes[:3]
+    ('T-shirt/top', 'Trouser', 'Pullover')
+    >>> clothes = FashionMnistDataset.train()  # doctest: +SKIP
+    """
 
     name = "fashion-mnist"
     addresses = (
