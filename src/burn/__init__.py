@@ -47,6 +47,7 @@ from burn.errors import (
     OutOfMemory,
     ShapeError,
 )
+from burn.guesses import missing_name
 from burn.shape import Shape
 from burn.tensor import Distribution, Tensor, TensorData
 from burn.version import __version__
@@ -105,4 +106,4 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_LATER[name]), name)
     if name in _PACKAGES:
         return importlib.import_module(f"burn.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing_name(__name__, name, (*__all__, *_PACKAGES))

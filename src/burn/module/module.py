@@ -22,6 +22,7 @@ from typing_extensions import dataclass_transform
 
 from burn.device import Device
 from burn.errors import ArgumentError, DeviceError
+from burn.guesses import missing_attribute
 from burn.module import display, recording
 from burn.module.fields import bind, field_names
 from burn.module.flat import Flat
@@ -72,11 +73,7 @@ class Module:
             raise AttributeError(name)
         if hasattr(type(self), name):
             return object.__getattribute__(self, name)  # a property that failed: its own error, not ours
-        import difflib
-
-        near = difflib.get_close_matches(name, [*self.__dict__, *dir(type(self))], 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+        raise missing_attribute("Module", type(self).__name__, name, (*self.__dict__, *dir(type(self))))
 
     def _lifted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         device = next((leaf.device for _, leaf in leaves(self) if isinstance(leaf, Param)), None)

@@ -1,5 +1,8 @@
 """Layers: each with a config that says what it needs and makes it, `LinearConfig(784, 10).init(device)`."""
 
+from typing import TYPE_CHECKING, Any
+
+from burn.guesses import missing_name
 from burn.nn import conv, pool
 from burn.nn.activation import (
     GLU,
@@ -158,3 +161,9 @@ __all__ = [
     "Initializer",
     "Linear", "LinearConfig",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name, __all__)

@@ -4,6 +4,9 @@ optim = AdamConfig().init()
 model = optim.step(1e-3, model, loss.backward())
 """
 
+from typing import TYPE_CHECKING, Any
+
+from burn.guesses import missing_name
 from burn.module.groups import ParamGroup
 from burn.optim.accumulator import GradientsAccumulator
 from burn.optim.adagrad import AdaGrad, AdaGradConfig
@@ -28,3 +31,9 @@ __all__ = [
     "LineSearchFn", "ModuleOptimizer", "Momentum", "MomentumConfig", "Muon", "MuonConfig", "Optimizer", "ParamGroup",
     "RmsProp", "RmsPropConfig", "Sgd", "SgdConfig", "SimpleOptimizer", "WeightDecay", "WeightDecayConfig",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name, __all__)

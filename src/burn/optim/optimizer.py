@@ -12,12 +12,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from burn.backend.autodiff.gradients import Gradients
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.grad_clipping import GradientClipping, GradientClippingConfig
+from burn.guesses import missing_attribute
 from burn.module.groups import ParamGroup
 from burn.optim import recording
 from burn.optim.gradients import GradientsParams
@@ -191,6 +192,13 @@ class Optimizer:
     def __tree_update__(self, token: Any, children: Sequence[Any]) -> None:
         # A replayed step comes here at every call; nobody may ever look at single states.
         self._slots, self._flat = None, (tuple(children), token)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self.__slots__ or name.startswith("__"):
+                raise AttributeError(name)
+            raise missing_attribute("Optimizer", "Optimizer", name, dir(type(self)))
 
     def __repr__(self) -> str:
         first, *others = self.members

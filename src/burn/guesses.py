@@ -1,0 +1,163 @@
+"""Names that other libraries have and this one spells differently: what to write in their place.
+
+One table for each place where such a name is asked for: a package, a class of objects, the arguments of configs.
+Nothing here is looked at before a name is missing. An entry is the end of the sentence `X has no 'name'; ...`.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterable
+
+SAVING = "write model.save_file('model') and model.load_file('model')"
+STEP = "write model = optim.step(1e-3, model, loss.backward())"
+
+WRITE: dict[str, dict[str, str]] = {
+    "burn": {
+        "save": SAVING + ", or burn.record for other values",
+        "load": SAVING + ", or burn.record for other values",
+        "Sequential": "write burn.nn.Sequential(...)",
+        "autograd": "gradients are values: grads = loss.backward(), x.grad(grads)",
+        "manual_seed": "write burn.default_device().seed(0)",
+        "utils": "loaders are in burn.data: DataLoaderBuilder(batcher).batch_size(64).build(dataset)",
+        "optimizer": "write burn.optim",
+        "functional": "functions are methods of tensors (x.relu(), x.softmax(1)) and stand in burn.tensor.activation",
+    },
+    "burn.nn": {
+        "Module": "modules derive from burn.Module: class Net(burn.Module)",
+        "Parameter": "write burn.Param(tensor)",
+        "ModuleList": "a plain list holds modules: self.layers = [nn.Linear(3, 4), nn.Linear(4, 2)]",
+        "ModuleDict": "a plain dict holds modules: self.layers = {'first': nn.Linear(3, 4)}",
+        "ParameterList": "a plain list holds parameters: self.weights = [burn.Param(tensor)]",
+        "ParameterDict": "a plain dict holds parameters: self.weights = {'first': burn.Param(tensor)}",
+        "functional": "functions are methods of tensors (x.relu(), x.softmax(1)) and stand in burn.tensor.activation",
+        "init": "a layer takes its initializer: nn.LinearConfig(3, 4, initializer=nn.Initializer.Zeros).init()",
+        "utils": "clip gradients with AdamConfig(grad_clipping=GradientClippingConfig.Norm(1.0)) of burn.grad_clipping",
+        "DataParallel": "several devices train under LearnerBuilder(...).devices([first, second]) of burn.train",
+        "Flatten": "write x.flatten(1, -1) in forward, or give nn.Sequential the function lambda x: x.flatten(1, -1)",
+        "Unflatten": "write x.reshape(...) in forward",
+        "Softmax": "write x.softmax(1) in forward; CrossEntropyLoss takes logits, before any softmax",
+        "LogSoftmax": "write x.log_softmax(1) in forward; CrossEntropyLoss takes logits, before any softmax",
+        "Upsample": "write nn.Interpolate2d(scale_factor=(2.0, 2.0))",
+        "BatchNorm1d": "one class serves all numbers of dims: nn.BatchNorm(num_features)",
+        "BatchNorm2d": "one class serves all numbers of dims: nn.BatchNorm(num_features)",
+        "BatchNorm3d": "one class serves all numbers of dims: nn.BatchNorm(num_features)",
+        "InstanceNorm1d": "one class serves all numbers of dims: nn.InstanceNorm(num_channels)",
+        "InstanceNorm2d": "one class serves all numbers of dims: nn.InstanceNorm(num_channels)",
+        "InstanceNorm3d": "one class serves all numbers of dims: nn.InstanceNorm(num_channels)",
+        "Dropout1d": "write nn.Dropout(prob)",
+        "Dropout2d": "write nn.Dropout(prob)",
+        "Dropout3d": "write nn.Dropout(prob)",
+        "AlphaDropout": "write nn.Dropout(prob)",
+        "Transformer": "write nn.TransformerEncoder(d_model, d_ff, n_heads, n_layers) and nn.TransformerDecoder(...)",
+        "Unfold": "write nn.Unfold4d((3, 3))",
+        "Fold": "write nn.Fold4d(output_size, kernel_size)",
+        "LSTMCell": "write nn.Lstm(d_input, d_hidden) and give it sequences of length 1 with the state it returned",
+        "GRUCell": "write nn.Gru(d_input, d_hidden) and give it sequences of length 1 with the state it returned",
+        "RNNCell": "write nn.Rnn(d_input, d_hidden) and give it sequences of length 1 with the state it returned",
+        "BCELoss": "write nn.BinaryCrossEntropyLoss()",
+        "BCEWithLogitsLoss": "write nn.BinaryCrossEntropyLoss(logits=True)",
+        "L1Loss": "write nn.LpLoss.l1()",
+        "NLLLoss": "write nn.CrossEntropyLoss(), which takes logits",
+    },
+    "burn.optim": {
+        "SGD": "write SgdConfig().init(); the learning rate is given at each step",
+        "RMSprop": "write RmsPropConfig().init(); the learning rate is given at each step",
+        "Adagrad": "write AdaGradConfig().init(); the learning rate is given at each step",
+        "lr_scheduler": "schedulers are in burn.lr_scheduler; they give the rate: optim.step(scheduler.step(), ...)",
+    },
+    "Module": {
+        "state_dict": "write model.into_record(), or dict(model.named_parameters())",
+        "load_state_dict": "write model = model.load_record(record), or model = model.load_file('model')",
+        "save": "write model.save_file('model')",
+        "load": "write model = model.load_file('model')",
+        "eval": "a module is a value: write model = model.valid(), and go on training with the model you had",
+        "cuda": "there is no CUDA device; a module moves with model = model.to_device(device)",
+        "cpu": "write model = model.to_device(burn.Cpu())",
+        "zero_grad": "leave it out: loss.backward() returns new gradients at every call, nothing adds up",
+        "requires_grad_": "write model = model.freeze() and model = model.unfreeze()",
+        "requires_grad": "write model = model.freeze() and model = model.unfreeze()",
+        "half": "write model = model.cast(burn.f16)",
+        "bfloat16": "write model = model.cast(burn.bf16)",
+        "float": "write model = model.cast(burn.f32)",
+        "double": "write model = model.cast(burn.f64)",
+        "type": "write model = model.cast(burn.f32)",
+        "buffers": "write model.leaves(): parameters and states; a state is a burn.module.State",
+        "named_buffers": "write model.leaves(): parameters and states with their paths",
+        "register_buffer": "assign it: self.mean = tensor, or State(tensor) of burn.module for what is saved",
+        "register_parameter": "assign it: self.weight = burn.Param(tensor)",
+        "register_module": "assign it: self.layer = nn.Linear(3, 4)",
+        "add_module": "assign it: self.layer = nn.Linear(3, 4)",
+        "apply": "write model = model.map(function), where function takes a parameter and returns its new tensor",
+        "modules": "write model.named_modules()",
+        "named_children": "write model.children()",
+        "get_submodule": "write dict(model.named_modules())[path]",
+        "get_parameter": "write dict(model.named_parameters())[path]",
+        "extra_repr": "write def custom_content(self, content) in the class of the module",
+        "register_forward_hook": "there are no hooks; write what should happen into forward",
+        "register_forward_pre_hook": "there are no hooks; write what should happen into forward",
+        "register_full_backward_hook": "there are no hooks; read gradients with param.grad(grads)",
+        "training": "write model.is_training(device)",
+        "device": "write model.devices(), which lists them",
+        "dtype": "write next(model.parameters()).dtype",
+        "compile": "write burn.compile(function) around the function that calls the model",
+        "grad": "gradients are values: grads = loss.backward(), then param.grad(grads)",
+        "share_memory": "threads share a model as it is",
+        "init_weights": "a layer takes its initializer: nn.LinearConfig(3, 4, initializer=nn.Initializer.Zeros).init()",
+        "to_empty": "write Model.init(device): parameters are drawn when they are first read",
+    },
+    "Optimizer": {
+        "zero_grad": "leave it out: loss.backward() returns new gradients at every call, nothing adds up",
+        "state_dict": "write optim.to_record()",
+        "load_state_dict": "write optim = optim.load_record(record)",
+        "param_groups": "write optim.with_group(ParamGroup.under('head'), SgdConfig().init())",
+        "add_param_group": "write optim.with_group(ParamGroup.under('head'), SgdConfig().init())",
+        "lr": "the learning rate is given at each step: " + STEP.removeprefix("write "),
+        "set_lr": "the learning rate is given at each step: " + STEP.removeprefix("write "),
+        "minimize": STEP,
+        "update": STEP,
+        "apply_gradients": STEP,
+        "save": "write optim.to_record(), which every recorder of burn.record writes",
+        "init": "the optimizer is there: " + STEP,
+    },
+    "Tensor": {},
+}
+"""By place, then by name: what to write."""
+
+
+def advice(place: str, name: str, known: Iterable[str] = ()) -> str:
+    """`; write ...` for a name of another library, else `; did you mean ...?` for a near one, else nothing."""
+    found = WRITE.get(place, {}).get(name)
+    if found is not None:
+        return f"; {found}"
+    import difflib
+
+    names = [each for each in known if not each.startswith("_")]
+    lower = name.lower().replace("_", "")
+    same = [each for each in names if each.lower().replace("_", "") == lower]
+    if same:
+        return f"; write {same[0]}"
+    near = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def missing_attribute(place: str, title: str, name: str, known: Iterable[str] = ()) -> AttributeError:
+    """The error for an attribute that an object does not have; `title` is how the message calls the object."""
+    return AttributeError(f"{title} has no attribute {name!r}{advice(place, name, known)}")
+
+
+def missing_name(package: str, name: str, known: Iterable[str] = ()) -> AttributeError | ImportError:
+    """The error for a name that a package does not have, to be raised by its `__getattr__`.
+
+    `from package import name` would hide the message of an AttributeError behind one of its own, so it gets an
+    ImportError; `package.name`, `hasattr` and `getattr` get the AttributeError they know.
+    """
+    text = f"{package} has no {name!r}{advice(package, name, known)}"
+    return ImportError(text, name=package) if _imports(sys._getframe(2)) else AttributeError(text)
+
+
+def _imports(frame: object) -> bool:
+    """Whether a frame stands at the instruction of `from ... import ...`."""
+    code, position = frame.f_code.co_code, frame.f_lasti  # type: ignore[attr-defined]
+    return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"
