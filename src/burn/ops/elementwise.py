@@ -21,7 +21,11 @@ TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 
 @unary(dtype=floating, element=lambda b, x: b.exp(x), costly=True, reference=np.exp, vjp=dict(x=lambda g, out: g * out))
 def exp(x: Tensor[B]) -> Tensor[B]:
-    """Raise e to the power of each element."""
+    """Raise e to the power of each element.
+
+    >>> burn.tensor([0.0, 1.0]).exp().to_data()
+    TensorData([1.0, 2.718282], shape=[2], dtype=f32)
+    """
     ...
 
 

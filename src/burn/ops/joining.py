@@ -197,7 +197,16 @@ def _pairs(op: Op, pads: Any) -> tuple[tuple[int, int], ...]:
 
 @composite(rule=_pad_rule, prepare=filling("value"))
 def pad(x: Tensor[B], pads: Any, value: Operand = 0.0, mode: str = "constant") -> Tensor[B]:
-    """Add elements around the last dims: a constant, a reflection without the edge, or the edge repeated."""
+    """Add elements around the last dims.
+
+    Arguments:
+        pads: a pair (before, after) for each of the last dims, or (left, right, top, bottom).
+        value: what is added in mode "constant".
+        mode: "constant", "reflect" (without the edge) or "edge" (the edge repeated).
+
+    >>> burn.tensor([1, 2]).pad([(2, 1)]).tolist()
+    [0, 0, 1, 2, 0]
+    """
     if mode == "constant":
         sizes = [before + size + after for size, (before, after) in zip(x.shape, pads, strict=True)]
         ranges = [(before, size, 1) for size, (before, _) in zip(x.shape, pads, strict=True)]

@@ -1,0 +1,213 @@
+"""Every public name says what it does, what its arguments are, and shows it; and every example of a docstring runs.
+
+The style is a section of CONTRIBUTING.md. What is not finished stands in `unfinished_docstrings.txt`, which only
+shrinks: `python -m tests.docs.test_docstrings` takes out of it what is finished.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import burn
+from tests.docs.public_names import Public, public_names
+
+SOURCES = Path(burn.__file__).parents[1]
+UNFINISHED = Path(__file__).with_name("unfinished_docstrings.txt")
+OBVIOUS = {"x", "y", "other", "input", "device", "dtype"}
+"""Arguments that mean the same everywhere."""
+
+NAMES = "burn", "nn", "np", "Tensor"
+"""What examples may use without importing it."""
+
+
+# What a docstring has to have
+
+
+def prose_and_example(text: str) -> tuple[str, str]:
+    """The text of a docstring, and the lines of code of its examples."""
+    lines = text.splitlines()
+    code = [line for line in lines if line.lstrip().startswith((">>>", "..."))]
+    return "\n".join(line for line in lines if line not in code), "\n".join(code)
+
+
+def is_shown(each: Public) -> bool:
+    """Whether an example calls it: its own, or one of its class or of a base."""
+    if prose_and_example(each.text)[1]:
+        return True
+    if each.owner is None:
+        return False
+    last = each.name.rpartition(".")[2]
+    shown = "\n".join(prose_and_example(inspect.cleandoc(base.__doc__ or ""))[1] for base in each.owner.__mro__[:-1])
+    if last == "forward":  # a layer is shown by calling it
+        return bool(shown)
+    bases = [base.__dict__.get(last) for base in each.owner.__mro__]
+    shown += "\n".join(prose_and_example(getattr(base, "__doc__", None) or "")[1] for base in bases)
+    return re.search(rf"\.{last}\b", shown) is not None
+
+
+def lacks(each: Public) -> list[str]:
+    """What a public name's docstring lacks."""
+    prose, _ = prose_and_example(each.text)
+    if not prose.strip():
+        return ["a docstring"]
+    found = []
+    first = prose.strip().split("\n\n")[0].rstrip()
+    if not first.endswith((".", ":", "`")) or (not first[0].isupper() and first[0] not in "`'\"("):
+        found.append("a sentence to begin with")
+    missing = [name for name in each.parameters if name not in OBVIOUS and not re.search(rf"\b{name}\b", prose)]
+    if missing:
+        found.append(f"a word about {', '.join(missing)}")
+    if not isinstance(each.value, property) and not is_shown(each):
+        found.append("an example")
+    return found
+
+
+def listed() -> list[str]:
+    return UNFINISHED.read_text(encoding="utf-8").split()
+
+
+def unfinished() -> dict[str, list[str]]:
+    return {each.name: missing for each in public_names() if (missing := lacks(each))}
+
+
+def test_every_public_name_says_what_it_does_and_shows_it() -> None:
+    found, known = unfinished(), set(listed())
+    new = [f"{name} lacks {', '.join(missing)}" for name, missing in found.items() if name not in known]
+    assert not new, "see `Docstrings` in CONTRIBUTING.md:\n" + "\n".join(new)
+    finished = [name for name in known if name not in found]
+    assert not finished, f"finished, or gone: `python -m tests.docs.test_docstrings` takes {finished} out of the list"
+
+
+# Examples
+
+
+class Checker(doctest.OutputChecker):
+    """Compares as text, but numbers with a point only to five digits: kernels round differently."""
+
+    FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d*(?:e[-+]?\d+)?")
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        if super().check_output(want, got, optionflags):
+            return True
+        wanted, given = self.FLOAT.findall(want), self.FLOAT.findall(got)
+        return (
+            len(wanted) == len(given)
+            and super().check_output(self.FLOAT.sub("#", want), self.FLOAT.sub("#", got), optionflags)
+            and all(math.isclose(float(a), float(b), rel_tol=1e-5, abs_tol=1e-6) for a, b in zip(wanted, given))
+        )
+
+
+def docstrings(path: Path) -> Iterator[tuple[str, str, int]]:
+    """The names, texts and lines of the docstrings of a file that hold examples."""
+
+    def walk(node: Any, name: str) -> Iterator[tuple[str, str, int]]:
+        for each in node.body:
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from walk(each, f"{name}.{each.name}")
+        text = ast.get_docstring(node)
+        if text and ">>> " in text:
+            yield name, text, node.body[0].lineno
+
+    text = path.read_text(encoding="utf-8")
+    return walk(ast.parse(text), path.stem) if ">>> " in text else iter(())
+
+
+def run_examples(path: Path) -> list[str]:
+    """Run the examples of a file, those of a docstring in a namespace of their own. What did not fit."""
+    known = {"burn": burn, "nn": burn.nn, "np": np, "Tensor": burn.Tensor}
+    reports: list[str] = []
+    runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
+    for name, text, line in docstrings(path):
+        test = doctest.DocTestParser().get_doctest(text, dict(known), name, str(path), line - 1)
+        runner.run(test, out=reports.append)
+    return reports
+
+
+FILES = [path for path in sorted(SOURCES.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty folder, the reference backend as default device, and its generator at seed 0."""
+    monkeypatch.chdir(tmp_path)
+    before = burn.default_device()
+    device = burn.NdArray()
+    burn.set_default_device(device)
+    device.seed(0)
+    yield
+    burn.set_default_device(before)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCES).with_suffix("")))
+@pytest.mark.usefixtures("surroundings")
+def test_the_examples_of_a_module_run(path: Path) -> None:
+    reports = run_examples(path)
+    assert not reports, "\n" + "\n".join(reports)
+
+
+# The instrument itself
+
+
+def faults_of(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "example.py"
+    path.write_text(f'def f():\n    """What.\n\n{text}    """\n', encoding="utf-8")
+    return run_examples(path)
+
+
+def test_numbers_are_compared_to_five_digits(tmp_path: Path) -> None:
+    assert faults_of(tmp_path, "    >>> [1, 0.10000001]\n    [1, 0.1]\n") == []
+    assert faults_of(tmp_path, "    >>> [1, 0.101]\n    [1, 0.1]\n") != []
+    assert faults_of(tmp_path, "    >>> [1, 0.1]\n    [2, 0.1]\n") != []
+
+
+@pytest.mark.parametrize(
+    "text, missing",
+    [
+        (None, ["a docstring"]),
+        ("Add `amount`.", ["an example"]),
+        ("Add.\n\n>>> f(1, 2)\n3", ["a word about amount"]),
+        ("Add `amount`.\n\n>>> f(1, 2)\n3", []),
+        ("add `amount`.\n\n>>> f(1, 2)\n3", ["a sentence to begin with"]),
+    ],
+)
+def test_what_a_docstring_lacks_is_told(text: str | None, missing: list[str]) -> None:
+    def f(x: int, amount: int) -> int:
+        return x + amount
+
+    f.__doc__ = text
+    assert lacks(Public("f", f, None)) == missing
+
+
+def test_an_example_of_the_class_shows_its_methods() -> None:
+    class Counter:
+        """Counts.
+
+        >>> Counter().step()
+        """
+
+        def step(self) -> None:
+            """Count one."""
+
+        def back(self) -> None:
+            """Count one back."""
+
+    assert lacks(Public("Counter.step", Counter.step, Counter)) == []
+    assert lacks(Public("Counter.back", Counter.back, Counter)) == ["an example"]
+
+
+if __name__ == "__main__":
+    now = unfinished()
+    before = listed() if UNFINISHED.exists() else list(now)
+    UNFINISHED.write_text("".join(f"{name}\n" for name in before if name in now), encoding="utf-8")
+    for missing_name, what in now.items():
+        print(missing_name, "lacks", ", ".join(what))
