@@ -66,13 +66,21 @@ def _relu_gradient(g: Any, out: Any) -> Any:
 
 @function(_relu_gradient, domain=numeric)
 def relu(x: Tensor[B]) -> Tensor[B]:
-    """Replace negative elements by 0."""
+    """Replace negative elements by 0.
+
+    >>> burn.tensor([-1.0, 2.0]).relu().tolist()
+    [0.0, 2.0]
+    """
     return x.clamp_min(0.0 if x.dtype.is_float else 0)
 
 
 @function(lambda g, x, negative_slope: (g * negative_slope).mask_where(x > 0.0, g))
 def leaky_relu(x: Tensor[B], negative_slope: float = 0.01) -> Tensor[B]:
-    """Multiply negative elements by `negative_slope`."""
+    """Multiply negative elements by `negative_slope`.
+
+    >>> burn.tensor([-1.0, 2.0]).leaky_relu(0.25).tolist()
+    [-0.25, 2.0]
+    """
     return x.mask_where(x <= 0.0, x * negative_slope)
 
 
@@ -107,31 +115,56 @@ def _slope_gradient(g: Any, x: Any, alpha_shape: Any) -> Any:
     ),
 )
 def prelu(x: Tensor[B], alpha: Tensor[Any]) -> Tensor[B]:
-    """Multiply negative elements by a learnt slope: one for all, or one for each channel (dim 1)."""
+    """Multiply negative elements by the learnt slope `alpha`: one for all, or one for each channel (dim 1).
+
+    >>> from burn.tensor import activation
+    >>> activation.prelu(burn.tensor([[-4.0, -4.0]]), burn.tensor([0.5, 0.25])).tolist()
+    [[-2.0, -1.0]]
+    """
     return x.mask_where(x <= 0.0, x * _along_channels(alpha, len(x.shape)))
 
 
 @function(lambda g, x, min_value, max_value: g.mask_fill((x <= min_value) | (x >= max_value), 0.0))
 def hardtanh(x: Tensor[B], min_value: float = -1.0, max_value: float = 1.0) -> Tensor[B]:
-    """Cut off what is below `min_value` or above `max_value`."""
+    """Cut off what is below `min_value` or above `max_value`.
+
+    >>> from burn.tensor import activation
+    >>> activation.hardtanh(burn.tensor([-3.0, 0.5, 3.0])).tolist()
+    [-1.0, 0.5, 1.0]
+    """
     return x.clamp(min_value, max_value)
 
 
 @function(lambda g, x: g.mask_fill((x <= 0.0) | (x >= 6.0), 0.0))
 def relu6(x: Tensor[B]) -> Tensor[B]:
-    """Cut off what is below 0 or above 6."""
+    """Cut off what is below 0 or above 6.
+
+    >>> from burn.tensor import activation
+    >>> activation.relu6(burn.tensor([-1.0, 3.0, 8.0])).tolist()
+    [0.0, 3.0, 6.0]
+    """
     return x.clamp(0.0, 6.0)
 
 
 @function(lambda g, x, threshold: g.mask_fill(x <= threshold, 0.0))
 def threshold(x: Tensor[B], threshold: float, value: float) -> Tensor[B]:
-    """Replace what is not above `threshold` by `value`."""
+    """Replace what is not above `threshold` by `value`.
+
+    >>> from burn.tensor import activation
+    >>> activation.threshold(burn.tensor([0.5, 2.0]), threshold=1.0, value=-1.0).tolist()
+    [-1.0, 2.0]
+    """
     return x.mask_fill(x <= threshold, value)
 
 
 @composite()
 def thresholded_relu(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
-    """Replace what is not above `alpha` by 0."""
+    """Replace what is not above `alpha` by 0.
+
+    >>> from burn.tensor import activation
+    >>> activation.thresholded_relu(burn.tensor([0.5, 2.0])).tolist()
+    [0.0, 2.0]
+    """
     return threshold(x, alpha, 0.0)
 
 
@@ -146,7 +179,11 @@ def _exp_minus_one(x: Any) -> Any:
 
 @function(lambda g, x, out, alpha: g.mask_where(x <= 0.0, g * (out + alpha)))
 def elu(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
-    """Bend negative elements towards `-alpha`: `alpha * (exp(x) - 1)`."""
+    """Bend negative elements towards `-alpha`: `alpha * (exp(x) - 1)`.
+
+    >>> burn.tensor([-1.0, 2.0]).elu().to_data()
+    TensorData([-0.6321206, 2.0], shape=[2], dtype=f32)
+    """
     return x.mask_where(x <= 0.0, _exp_minus_one(x.clamp_max(0.0)) * alpha)
 
 
@@ -158,13 +195,23 @@ def _celu_rule(op: Op, x: Any, alpha: Any) -> Any:
 
 @function(lambda g, x, alpha: g.mask_where(x <= 0.0, g * (x / alpha).exp()), rule=_celu_rule)
 def celu(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
-    """Bend negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`."""
+    """Bend negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`.
+
+    >>> from burn.tensor import activation
+    >>> activation.celu(burn.tensor([-1.0, 2.0]), alpha=2.0).to_data()
+    TensorData([-0.78693867, 2.0], shape=[2], dtype=f32)
+    """
     return x.mask_where(x <= 0.0, _exp_minus_one(x.clamp_max(0.0) / alpha) * alpha)
 
 
 @function(lambda g, x, out: (g * SELU_SCALE).mask_where(x <= 0.0, g * (out + SELU_SCALE * SELU_ALPHA)))
 def selu(x: Tensor[B]) -> Tensor[B]:
-    """Apply `elu` with the scale and slope that keep activations normalised."""
+    """Apply `elu` with the scale and slope that keep activations normalised.
+
+    >>> from burn.tensor import activation
+    >>> activation.selu(burn.tensor([-1.0, 2.0])).to_data()
+    TensorData([-1.1113307, 2.101402], shape=[2], dtype=f32)
+    """
     return elu(x, SELU_ALPHA) * SELU_SCALE
 
 
@@ -177,7 +224,11 @@ def _sigmoid_gradient(g: Any, out: Any) -> Any:
 
 @function(_sigmoid_gradient)
 def sigmoid(x: Tensor[B]) -> Tensor[B]:
-    """Squash each element into the range from 0 to 1: `1 / (1 + exp(-x))`."""
+    """Squash each element into the range from 0 to 1: `1 / (1 + exp(-x))`.
+
+    >>> burn.tensor([0.0, 2.0]).sigmoid().to_data()
+    TensorData([0.5, 0.880797], shape=[2], dtype=f32)
+    """
     return cast_to((wide(x).neg().exp() + 1.0).recip(), x.dtype)
 
 
@@ -187,14 +238,23 @@ def _log_sigmoid_gradient(g: Any, x: Any) -> Any:
 
 @function(_log_sigmoid_gradient)
 def log_sigmoid(x: Tensor[B]) -> Tensor[B]:
-    """Take the logarithm of the sigmoid, exact where the sigmoid underflows."""
+    """Take the logarithm of the sigmoid, exact where the sigmoid underflows.
+
+    >>> burn.tensor([0.0, -1000.0]).log_sigmoid().to_data()
+    TensorData([-0.6931472, -1000.0], shape=[2], dtype=f32)
+    """
     values = wide(x)
     return cast_to(values.clamp_max(0.0) - values.abs().neg().exp().log1p(), x.dtype)
 
 
 @function(lambda g, out, alpha: (g * alpha).mask_fill((out <= 0.0) | (out >= 1.0), 0.0))
 def hard_sigmoid(x: Tensor[B], alpha: float = 0.2, beta: float = 0.5) -> Tensor[B]:
-    """Compute `alpha * x + beta`, cut off at 0 and 1."""
+    """Compute `alpha * x + beta`, cut off at 0 and 1.
+
+    >>> from burn.tensor import activation
+    >>> activation.hard_sigmoid(burn.tensor([-4.0, 0.0, 4.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
     return (x * alpha + beta).clamp(0.0, 1.0)
 
 
@@ -205,14 +265,24 @@ def _swish_gradient(g: Any, x: Any, alpha: float) -> Any:
 
 @function(_swish_gradient)
 def swish(x: Tensor[B], alpha: float = 1.0) -> Tensor[B]:
-    """Weigh each element by the sigmoid of `alpha` times it."""
+    """Weigh each element by the sigmoid of `alpha` times it.
+
+    >>> from burn.tensor import activation
+    >>> activation.swish(burn.tensor([0.0, 2.0]), alpha=2.0).to_data()
+    TensorData([0.0, 1.9640275], shape=[2], dtype=f32)
+    """
     values = wide(x)
     return cast_to(values / ((values * -alpha).exp() + 1.0), x.dtype)
 
 
 @function(lambda g, x: (g * (x / 3.0 + 0.5)).mask_fill(x <= -3.0, 0.0).mask_where(x >= 3.0, g))
 def hard_swish(x: Tensor[B]) -> Tensor[B]:
-    """Weigh each element by a sigmoid made of straight lines."""
+    """Weigh each element by a sigmoid made of straight lines.
+
+    >>> from burn.tensor import activation
+    >>> activation.hard_swish(burn.tensor([-4.0, 1.5, 4.0])).tolist()
+    [-0.0, 1.125, 4.0]
+    """
     return x * (x + 3.0).clamp(0.0, 6.0) / 6.0
 
 
@@ -222,7 +292,11 @@ def _silu_gradient(g: Any, x: Any) -> Any:
 
 @function(_silu_gradient)
 def silu(x: Tensor[B]) -> Tensor[B]:
-    """Weigh each element by its own sigmoid."""
+    """Weigh each element by its own sigmoid.
+
+    >>> burn.tensor([0.0, 2.0]).silu().to_data()
+    TensorData([0.0, 1.761594], shape=[2], dtype=f32)
+    """
     values = wide(x)
     return cast_to(values / (values.neg().exp() + 1.0), x.dtype)
 
@@ -235,7 +309,11 @@ def _softplus_rule(op: Op, x: Any, beta: Any) -> Any:
 
 @function(lambda g, x, beta: g * sigmoid(x * beta), rule=_softplus_rule)
 def softplus(x: Tensor[B], beta: float = 1.0) -> Tensor[B]:
-    """Round off the corner of `relu`: `log(1 + exp(beta * x)) / beta`."""
+    """Round off the corner of `relu`: `log(1 + exp(beta * x)) / beta`.
+
+    >>> burn.tensor([-10.0, 0.0, 10.0]).softplus().to_data()
+    TensorData([4.5398894e-5, 0.6931472, 10.000046], shape=[3], dtype=f32)
+    """
     values = wide(x) * beta
     return cast_to((values.clamp_min(0.0) + values.abs().neg().exp().log1p()) / beta, x.dtype)
 
@@ -248,20 +326,34 @@ def _mish_gradient(g: Any, x: Any) -> Any:
 
 @function(_mish_gradient)
 def mish(x: Tensor[B]) -> Tensor[B]:
-    """Weigh each element by the hyperbolic tangent of its softplus."""
+    """Weigh each element by the hyperbolic tangent of its softplus.
+
+    >>> burn.tensor([-2.0, 0.0, 2.0]).mish().to_data()
+    TensorData([-0.25250146, 0.0, 1.9439589], shape=[3], dtype=f32)
+    """
     values = wide(x)
     return cast_to(values * softplus(values).tanh(), x.dtype)
 
 
 @function(lambda g, x: g / (x.abs() + 1.0).square())
 def softsign(x: Tensor[B]) -> Tensor[B]:
-    """Squash each element into the range from -1 to 1: `x / (1 + |x|)`."""
+    """Squash each element into the range from -1 to 1: `x / (1 + |x|)`.
+
+    >>> from burn.tensor import activation
+    >>> activation.softsign(burn.tensor([-1.0, 3.0])).tolist()
+    [-0.5, 0.75]
+    """
     return x / (x.abs() + 1.0)
 
 
 @function(lambda g, x: g * x.tanh().square())
 def tanhshrink(x: Tensor[B]) -> Tensor[B]:
-    """Take the hyperbolic tangent away: `x - tanh(x)`."""
+    """Take the hyperbolic tangent away: `x - tanh(x)`.
+
+    >>> from burn.tensor import activation
+    >>> activation.tanhshrink(burn.tensor([0.0, 2.0])).to_data()
+    TensorData([0.0, 1.0359724], shape=[2], dtype=f32)
+    """
     return x - x.tanh()
 
 
@@ -274,7 +366,11 @@ def _gelu_gradient(g: Any, x: Any) -> Any:
 
 @function(_gelu_gradient)
 def gelu(x: Tensor[B]) -> Tensor[B]:
-    """Weigh each element by the normal distribution below it."""
+    """Weigh each element by the normal distribution below it.
+
+    >>> burn.tensor([-1.0, 0.0, 1.0]).gelu().to_data()
+    TensorData([-0.15865526, 0.0, 0.8413447], shape=[3], dtype=f32)
+    """
     values = wide(x)
     return cast_to(values * ((values * SQRT_HALF).erf() + 1.0) * 0.5, x.dtype)
 
@@ -293,7 +389,12 @@ def _gelu_approximate_gradient(g: Any, x: Any) -> Any:
 
 @function(_gelu_approximate_gradient)
 def gelu_approximate(x: Tensor[B]) -> Tensor[B]:
-    """Approximate `gelu` with a hyperbolic tangent."""
+    """Approximate `gelu` with a hyperbolic tangent.
+
+    >>> from burn.tensor import activation
+    >>> activation.gelu_approximate(burn.tensor([-1.0, 0.0, 1.0])).to_data()
+    TensorData([-0.158808, 0.0, 0.841192], shape=[3], dtype=f32)
+    """
     values = wide(x)
     return cast_to(values * _gelu_share(values), x.dtype)
 
@@ -314,19 +415,34 @@ def _inside(x: Any, lambd: float) -> Any:
 
 @function(lambda g, x, lambd: g.mask_fill(_inside(x, lambd), 0.0), rule=_shrink_rule)
 def shrink(x: Tensor[B], lambd: float = 0.5, bias: float = 0.0) -> Tensor[B]:
-    """Give 0 between `-lambd` and `lambd`, and move what is outside towards zero by `bias`."""
+    """Give 0 between `-lambd` and `lambd`, and move what is outside towards zero by `bias`.
+
+    >>> from burn.tensor import activation
+    >>> activation.shrink(burn.tensor([-2.0, 0.25, 2.0]), bias=0.25).tolist()
+    [-1.75, 0.0, 1.75]
+    """
     return (x - x.sign() * bias).mask_fill(_inside(x, lambd), 0.0)
 
 
 @function(lambda g, x, lambd: g.mask_fill(_inside(x, lambd), 0.0), rule=_shrink_rule)
 def hard_shrink(x: Tensor[B], lambd: float = 0.5) -> Tensor[B]:
-    """Give 0 between `-lambd` and `lambd`, and keep what is outside."""
+    """Give 0 between `-lambd` and `lambd`, and keep what is outside.
+
+    >>> from burn.tensor import activation
+    >>> activation.hard_shrink(burn.tensor([-2.0, 0.25, 2.0])).tolist()
+    [-2.0, 0.0, 2.0]
+    """
     return x.mask_fill(_inside(x, lambd), 0.0)
 
 
 @function(lambda g, x, lambd: g.mask_fill(_inside(x, lambd), 0.0), rule=_shrink_rule)
 def soft_shrink(x: Tensor[B], lambd: float = 0.5) -> Tensor[B]:
-    """Give 0 between `-lambd` and `lambd`, and move what is outside towards zero by `lambd`."""
+    """Give 0 between `-lambd` and `lambd`, and move what is outside towards zero by `lambd`.
+
+    >>> from burn.tensor import activation
+    >>> activation.soft_shrink(burn.tensor([-2.0, 0.25, 2.0])).tolist()
+    [-1.5, 0.0, 1.5]
+    """
     return x - x.clamp(-lambd, lambd)
 
 
@@ -342,7 +458,12 @@ def _glu_rule(op: Op, x: Any, dim: Any) -> Any:
 
 @composite(rule=_glu_rule, prepare=prepared(floating))
 def glu(x: Tensor[B], dim: int = -1) -> Tensor[B]:
-    """Weigh the first half along `dim` by the sigmoid of the second half."""
+    """Weigh the first half along `dim` by the sigmoid of the second half.
+
+    >>> from burn.tensor import activation
+    >>> activation.glu(burn.tensor([[1.0, 2.0, 0.0, 100.0]])).tolist()
+    [[0.5, 2.0]]
+    """
     half = x.shape[dim] // 2
     return x.narrow(dim, 0, half) * sigmoid(x.narrow(dim, half, half))
 

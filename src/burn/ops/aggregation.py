@@ -92,7 +92,12 @@ def _hard_rule(op: Op, x: Any, dim: Any) -> Any:
 
 @composite(rule=_hard_rule, prepare=prepared(floating))
 def hardmax(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Give 1 to the largest element along `dim`, the first of equals, and 0 to the others."""
+    """Give 1 to the largest element along `dim`, the first of equals, and 0 to the others.
+
+    >>> from burn.tensor import activation
+    >>> activation.hardmax(burn.tensor([1.0, 3.0, 3.0]), dim=0).tolist()
+    [0.0, 1.0, 0.0]
+    """
     if not math.prod(x.shape):
         return x
     size = x.shape[dim]

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     dtype=anything, element=elements.by_kind("add", "bit_or"), reference=np.add, vjp=dict(x=lambda g: g, y=lambda g: g)
 )
 def add(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Add elementwise, broadcasting."""
+    """Add elementwise, broadcasting.
+
+    >>> (burn.tensor([[1], [2]]) + burn.tensor([10, 20])).tolist()
+    [[11, 21], [12, 22]]
+    """
     ...
 
 
@@ -29,7 +33,11 @@ def add(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     dtype=numeric, element=lambda b, x, y: b.sub(x, y), reference=np.subtract, vjp=dict(x=lambda g: g, y=lambda g: -g)
 )
 def sub(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Subtract elementwise, broadcasting."""
+    """Subtract elementwise, broadcasting.
+
+    >>> (burn.tensor([5, 7]) - 1).tolist()
+    [4, 6]
+    """
     ...
 
 
@@ -40,7 +48,11 @@ def sub(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     vjp=dict(x=lambda g, y: g * y, y=lambda g, x: g * x),
 )
 def mul(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Multiply elementwise, broadcasting."""
+    """Multiply elementwise, broadcasting.
+
+    >>> (burn.tensor([1, 2]) * 1.5).tolist()
+    [1.5, 3.0]
+    """
     ...
 
 
@@ -51,7 +63,11 @@ def mul(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     vjp=dict(x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y),
 )
 def div(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Divide elementwise. Integers are truncated towards zero, and anything over 0 is 0."""
+    """Divide elementwise. Integers are truncated towards zero, and anything over 0 is 0.
+
+    >>> burn.tensor([7, -7]).div(2).tolist(), (burn.tensor([7, -7]) / 2).tolist()
+    ([3, -3], [3.5, -3.5])
+    """
     ...
 
 
@@ -85,7 +101,11 @@ def floor_div(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     vjp=dict(x=lambda g: g, y=lambda g, x, y: -g * floor_div(x, y)),
 )
 def rem(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Compute the remainder, which takes the sign of the divisor. An integer modulo 0 gives 0."""
+    """Compute the remainder, which takes the sign of the divisor. An integer modulo 0 gives 0.
+
+    >>> (burn.tensor([7, -7]) % 3).tolist()
+    [1, 2]
+    """
     ...
 
 
@@ -97,7 +117,11 @@ def rem(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     vjp=dict(x=lambda g: g, y=lambda g, x, y: -g * elementwise.trunc(true_div(x, y))),
 )
 def fmod(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Compute the remainder, which takes the sign of the dividend."""
+    """Compute the remainder, which takes the sign of the dividend.
+
+    >>> burn.tensor([7, -7]).fmod(3).tolist()
+    [1, -1]
+    """
     ...
 
 
@@ -123,7 +147,11 @@ def _power_exponent(g: Any, x: Any, y: Any, out: Any) -> Any:
     vjp=dict(x=_power_base, y=_power_exponent),
 )
 def pow(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Raise `x` to the power `y`. Negative integer powers of integers truncate to -1, 0 or 1."""
+    """Raise `x` to the power `y`. Negative integer powers of integers truncate to -1, 0 or 1.
+
+    >>> (burn.tensor([2.0, 3.0]) ** burn.tensor([3.0, -1.0])).to_data()
+    TensorData([8.0, 0.33333334], shape=[2], dtype=f32)
+    """
     ...
 
 
@@ -135,7 +163,11 @@ def pow(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     vjp=dict(x=lambda g, x, y: g * y / (x * x + y * y), y=lambda g, x, y: -g * x / (x * x + y * y)),
 )
 def atan2(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Compute the angle of the point `(y, x)`: `atan(x / y)` in the right quadrant."""
+    """Compute the angle of the point `(y, x)`: `atan(x / y)` in the right quadrant.
+
+    >>> burn.tensor([1.0, 1.0]).atan2(burn.tensor([1.0, -1.0])).to_data()
+    TensorData([0.7853981, 2.3561945], shape=[2], dtype=f32)
+    """
     ...
 
 
@@ -147,7 +179,11 @@ def atan2(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     vjp=dict(x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out)),
 )
 def hypot(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Compute `sqrt(x² + y²)` without overflow."""
+    """Compute `sqrt(x² + y²)` without overflow.
+
+    >>> burn.tensor([3.0, 6.0]).hypot(burn.tensor([4.0, 8.0])).tolist()
+    [5.0, 10.0]
+    """
     ...
 
 
@@ -166,7 +202,11 @@ def _chosen(g: Any, winner: Any, loser_or_equal: Any) -> Any:
     ),
 )
 def max_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Take the larger of two elements; NaN if either is NaN."""
+    """Take the larger of two elements; NaN if either is NaN.
+
+    >>> burn.tensor([1, 5]).max_pair(burn.tensor([3, 4])).tolist()
+    [3, 5]
+    """
     ...
 
 
@@ -180,7 +220,11 @@ def max_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     ),
 )
 def min_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Take the smaller of two elements; NaN if either is NaN."""
+    """Take the smaller of two elements; NaN if either is NaN.
+
+    >>> burn.tensor([1, 5]).min_pair(burn.tensor([3, 4])).tolist()
+    [1, 4]
+    """
     ...
 
 
@@ -194,7 +238,11 @@ def min_pair(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     ),
 )
 def clamp_min(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Raise every element below `y` to `y`."""
+    """Raise every element below `y` to `y`.
+
+    >>> burn.tensor([-2, 0, 3]).clamp_min(0).tolist()
+    [0, 0, 3]
+    """
     ...
 
 
@@ -208,11 +256,19 @@ def clamp_min(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
     ),
 )
 def clamp_max(x: Tensor[B], y: Tensor[B] | float) -> Tensor[B]:
-    """Lower every element above `y` to `y`."""
+    """Lower every element above `y` to `y`.
+
+    >>> burn.tensor([-2, 0, 3]).clamp_max(1).tolist()
+    [-2, 0, 1]
+    """
     ...
 
 
 @composite()
 def clamp(x: Tensor[B], min: float | Tensor[Any], max: float | Tensor[Any]) -> Tensor[B]:
-    """Bring every element into the range from `min` to `max`."""
+    """Bring every element into the range from `min` to `max`.
+
+    >>> burn.tensor([-2, 0, 3]).clamp(-1, 1).tolist()
+    [-1, 0, 1]
+    """
     return x.clamp_min(min).clamp_max(max)

@@ -37,7 +37,11 @@ def _bitcast_rule(op: Op, x: Any, dtype: Any) -> Any:
 
 @primitive(rule=_bitcast_rule, reference=lambda x, dtype: np.asarray(x).view(dtype.numpy))
 def bitcast(x: Tensor[B], dtype: Any) -> Tensor[B]:
-    """Read the bits of each element as a number of another dtype of the same width."""
+    """Read the bits of each element as a number of another dtype of the same width.
+
+    >>> burn.tensor([1.0, -2.0]).bitcast("u32").tolist()
+    [1065353216, 3221225472]
+    """
     ...
 
 
@@ -84,7 +88,11 @@ def _power_of_two(x: Any, rounding: str) -> Any:
 def cast_saturating(x: Tensor[B], dtype: Any, rounding: str = "nearest") -> Tensor[B]:
     """Convert to another dtype; what lies beyond a small float format becomes its largest number.
 
-    `rounding` is for `f8e8m0`, the powers of two: to the nearest one, or always up or down.
+    Arguments:
+        rounding: "nearest", "up" or "down", for the powers of two of `f8e8m0`.
+
+    >>> burn.tensor([1.0, 1000.0]).cast_saturating("f8e4m3fn").float().tolist()
+    [1.0, 448.0]
     """
     target: DType = dtype
     if not x.dtype.is_float or not target.is_float or target.is_arithmetic:

@@ -29,7 +29,11 @@ def _cast_rule(op: Op, x: Any, dtype: Any) -> Any:
     rule=_cast_rule, element=elements.cast, reference=reference.cast, vjp=dict(x=lambda g, x_dtype: g.cast(x_dtype))
 )
 def cast(x: Tensor[B], dtype: Any) -> Tensor[B]:
-    """Convert to another dtype. Floats saturate into ints, and NaN becomes 0."""
+    """Convert to another dtype. Floats saturate into ints, and NaN becomes 0.
+
+    >>> burn.tensor([1.9, -1.9, np.nan]).cast("i32").tolist()
+    [1, -1, 0]
+    """
     ...
 
 
@@ -47,7 +51,12 @@ def _where_rule(op: Op, x: Any, mask: Any, value: Any) -> Any:
     element=elements.where,
 )
 def mask_where(x: Tensor[B], mask: Tensor[Any], value: Tensor[Any]) -> Tensor[B]:
-    """Take `value` where the mask is true and `x` elsewhere, broadcasting."""
+    """Take `value` where the mask is true and `x` elsewhere, broadcasting.
+
+    >>> x = burn.tensor([1, 2, 3])
+    >>> x.mask_where(x > 1, x * 10).tolist()
+    [1, 20, 30]
+    """
     ...
 
 
@@ -65,5 +74,10 @@ def _fill_rule(op: Op, x: Any, mask: Any, value: Any) -> Any:
     prepare=filling("value"),
 )
 def mask_fill(x: Tensor[B], mask: Tensor[Any], value: Operand) -> Tensor[B]:
-    """Take the number `value` where the mask is true and `x` elsewhere, broadcasting."""
+    """Take the number `value` where the mask is true and `x` elsewhere, broadcasting.
+
+    >>> x = burn.tensor([-1, 2, -3])
+    >>> x.mask_fill(x < 0, 0).tolist()
+    [0, 2, 0]
+    """
     ...

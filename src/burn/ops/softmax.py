@@ -39,7 +39,11 @@ def _log_softmax_gradient(g: Any, out: Any, dim: int) -> Any:
     vjp=dict(x=_softmax_gradient),
 )
 def softmax(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Turn the numbers along `dim` into positive shares that sum to 1."""
+    """Turn the numbers along `dim` into positive shares that sum to 1.
+
+    >>> burn.tensor([[0.0, 0.0], [1.0, 3.0]]).softmax(dim=1).to_data()
+    TensorData([[0.5, 0.5], [0.11920292, 0.880797]], shape=[2, 2], dtype=f32)
+    """
     shares = _shifted(wide(x), dim).exp()
     return cast_to(shares / shares.sum_dim(dim), x.dtype)
 
@@ -50,14 +54,23 @@ def softmax(x: Tensor[B], dim: int) -> Tensor[B]:
     vjp=dict(x=_log_softmax_gradient),
 )
 def log_softmax(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the logarithm of the softmax along `dim`, exact where a share underflows."""
+    """Take the logarithm of the softmax along `dim`, exact where a share underflows.
+
+    >>> burn.tensor([0.0, 1000.0]).log_softmax(dim=0).tolist()
+    [-1000.0, 0.0]
+    """
     shifted = _shifted(wide(x), dim)
     return cast_to(shifted - shifted.exp().sum_dim(dim).log(), x.dtype)
 
 
 @composite()
 def softmin(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Turn the numbers along `dim` into shares, the smallest number getting the largest."""
+    """Turn the numbers along `dim` into shares, the smallest number getting the largest.
+
+    >>> from burn.tensor import activation
+    >>> activation.softmin(burn.tensor([1.0, 3.0]), dim=0).to_data()
+    TensorData([0.880797, 0.11920292], shape=[2], dtype=f32)
+    """
     return softmax(x.float().neg(), dim)
 
 
@@ -67,7 +80,12 @@ def softmin(x: Tensor[B], dim: int) -> Tensor[B]:
     vjp=dict(x=_softmax_gradient),
 )
 def quiet_softmax(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Turn the numbers along `dim` into shares with one share for nothing: `exp(x) / (1 + sum(exp(x)))`."""
+    """Turn the numbers along `dim` into shares with one share for nothing: `exp(x) / (1 + sum(exp(x)))`.
+
+    >>> from burn.tensor import activation
+    >>> activation.quiet_softmax(burn.tensor([0.0, 0.0, 0.0]), dim=0).tolist()
+    [0.25, 0.25, 0.25]
+    """
     values = wide(x)
     if not x.shape[dim]:
         return x
@@ -103,5 +121,14 @@ def _entropy_rule(op: Op, logits: Any, target_probs: Any) -> Any:
 
 @composite(rule=_entropy_rule, prepare=prepared(floating, "logits", "target_probs"))
 def cross_entropy_with_logits(logits: Tensor[B], target_probs: Tensor[Any]) -> Tensor[B]:
-    """Compute the mean cross entropy, of shape [1], between softmaxed logits and target shares along the last dim."""
+    """Compute the mean cross entropy, of shape [1], between softmaxed `logits` and shares along the last dim.
+
+    Arguments:
+        target_probs: the shares, which sum to 1 in each row.
+
+    >>> from burn.tensor import loss
+    >>> logits, target = burn.tensor([[2.0, 0.0]]), burn.tensor([[1.0, 0.0]])
+    >>> loss.cross_entropy_with_logits(logits, target).to_data()
+    TensorData([0.12692805], shape=[1], dtype=f32)
+    """
     return (log_softmax(logits, -1) * target_probs).sum_dim(-1).mean().neg()

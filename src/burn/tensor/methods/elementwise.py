@@ -92,7 +92,14 @@ class ElementwiseMethods:
     bitcast = bits.bitcast
 
     def powf_scalar(self: Tensor[B], exponent: float) -> Tensor[B]:  # type: ignore[misc]
-        """Raise to a fixed power; the powers 1/2, 1, 2, 3 and -1 become plain arithmetic."""
+        """Raise to one power; 1/2, 1, 2, 3 and -1 become plain arithmetic.
+
+        Arguments:
+            exponent: an int or a float.
+
+        >>> burn.tensor([2.0, 3.0]).powf_scalar(3).tolist()
+        [8.0, 27.0]
+        """
         rewritten = _FIXED_POWERS.get(exponent) if self.dtype.is_float and isinstance(exponent, int | float) else None
         return arithmetic.pow(self, exponent) if rewritten is None else rewritten(self)
 
