@@ -62,13 +62,21 @@ def _extreme_reference(lowest: bool) -> Any:
 
 @composite(rule=_rule, prepare=prepared(anything), reference=_extreme_reference(True))
 def largest_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Find the largest element along `dims`, kept with size 1: of nothing, the lowest the dtype has."""
+    """Find the largest element along `dims`, kept with size 1: of nothing, the lowest the dtype has.
+
+    >>> burn.tensor([[1, 5], [7, 2]]).largest_dims([0]).tolist()
+    [[7, 5]]
+    """
     return _extreme(x, dims, True)  # type: ignore[no-any-return, arg-type]
 
 
 @composite(rule=_rule, prepare=prepared(anything), reference=_extreme_reference(False))
 def smallest_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Find the smallest element along `dims`, kept with size 1: of nothing, the highest the dtype has."""
+    """Find the smallest element along `dims`, kept with size 1: of nothing, the highest the dtype has.
+
+    >>> burn.tensor([[1, 5], [7, 2]]).smallest_dims([0]).tolist()
+    [[1, 2]]
+    """
     return _extreme(x, dims, False)  # type: ignore[no-any-return, arg-type]
 
 
@@ -79,7 +87,11 @@ def _share(g: Any, x: Any, out: Any) -> Any:
 
 @composite(rule=_rule, prepare=prepared(floating), vjp=dict(x=_share))
 def log_sum_exp_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Take the logarithm of the sum of exponentials along `dims`, kept with size 1, without overflow."""
+    """Take the logarithm of the sum of exponentials along `dims`, kept with size 1, without overflow.
+
+    >>> burn.tensor([1000.0, 1000.0]).log_sum_exp_dims([0]).to_data()
+    TensorData([1000.6932], shape=[1], dtype=f32)
+    """
     values = wide(x)
     top = _extreme(values, dims, True)  # type: ignore[arg-type]
     top = top.mask_fill((top == -math.inf) | (top == math.inf), 0.0)

@@ -72,13 +72,21 @@ def _setter(g: Any, x: Any, out: Any, dim: int) -> Any:
     vjp=dict(x=lambda g, dim: _from_here(g, dim)),
 )
 def cumsum(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Sum the elements up to each place along a dim."""
+    """Sum the elements up to each place along a dim.
+
+    >>> burn.tensor([[1, 2, 3], [4, 5, 6]]).cumsum(1).tolist()
+    [[1, 3, 6], [4, 9, 15]]
+    """
     ...
 
 
 @primitive(rule=_along, reference=_accumulated(np.cumprod), prepare=prepared(numeric), vjp=dict(x=_factor))
 def cumprod(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Multiply the elements up to each place along a dim."""
+    """Multiply the elements up to each place along a dim.
+
+    >>> burn.tensor([1, 2, 3, 4]).cumprod(0).tolist()
+    [1, 2, 6, 24]
+    """
     ...
 
 
@@ -89,7 +97,11 @@ def cumprod(x: Tensor[B], dim: int) -> Tensor[B]:
     vjp=dict(x=_setter),
 )
 def cummax(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the largest element up to each place along a dim."""
+    """Take the largest element up to each place along a dim.
+
+    >>> burn.tensor([1, 3, 2, 4]).cummax(0).tolist()
+    [1, 3, 3, 4]
+    """
     ...
 
 
@@ -100,7 +112,11 @@ def cummax(x: Tensor[B], dim: int) -> Tensor[B]:
     vjp=dict(x=_setter),
 )
 def cummin(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the smallest element up to each place along a dim."""
+    """Take the smallest element up to each place along a dim.
+
+    >>> burn.tensor([4, 2, 3, 1]).cummin(0).tolist()
+    [4, 2, 2, 1]
+    """
     ...
 
 
@@ -121,7 +137,11 @@ def _shifted(x: Any, dim: int, first: float) -> Any:
 
 @composite(rule=_running_rule, prepare=prepared(numeric))
 def running_sum(x: Tensor[B], dim: int, exclusive: bool = False, reverse: bool = False) -> Tensor[B]:
-    """Sum the elements up to each place along a dim; `exclusive` leaves out its own, `reverse` begins at the end."""
+    """Sum the elements up to each place along a dim; `exclusive` leaves out its own, `reverse` begins at the end.
+
+    >>> burn.tensor([1, 2, 3]).running_sum(0, exclusive=True).tolist()
+    [0, 1, 3]
+    """
     values: Any = x.flip([dim]) if reverse else x
     values = (_shifted(values, dim, 0) if exclusive else values).cumsum(dim)
     return values.flip([dim]) if reverse else values  # type: ignore[no-any-return]
@@ -129,7 +149,11 @@ def running_sum(x: Tensor[B], dim: int, exclusive: bool = False, reverse: bool =
 
 @composite(rule=_running_rule, prepare=prepared(numeric))
 def running_product(x: Tensor[B], dim: int, exclusive: bool = False, reverse: bool = False) -> Tensor[B]:
-    """Multiply the elements up to each place along a dim; `exclusive` and `reverse` as in `running_sum`."""
+    """Multiply the elements up to each place along a dim; `exclusive` and `reverse` as in `running_sum`.
+
+    >>> burn.tensor([2, 3, 4]).running_product(0, reverse=True).tolist()
+    [24, 12, 4]
+    """
     values: Any = x.flip([dim]) if reverse else x
     values = (_shifted(values, dim, 1) if exclusive else values).cumprod(dim)
     return values.flip([dim]) if reverse else values  # type: ignore[no-any-return]

@@ -33,7 +33,13 @@ if TYPE_CHECKING:
 
 
 class IndexingUpdateOp(StrEnum):
-    """How written values meet what is there. The names in lower case mean the same."""
+    """How written values meet what is there. The names in lower case mean the same.
+
+    >>> from burn.tensor import IndexingUpdateOp
+    >>> x = burn.tensor([1, 2, 3])
+    >>> x.scatter(0, burn.tensor([0]), burn.tensor([7]), IndexingUpdateOp.Assign).tolist()
+    [7, 2, 3]
+    """
 
     Assign = "assign"
     Add = "add"
@@ -156,7 +162,14 @@ def _select_dim_rule(op: Op, x: Any, dim: Any, index: Any) -> Any:
 
 @composite(rule=_select_dim_rule, reference=lambda x, dim, index: np.take(x, index, axis=dim))
 def select_dim(x: Tensor[B], dim: int, index: int) -> Tensor[B]:
-    """Read one place of a dim, which goes away; a negative index counts from the end."""
+    """Read one place of a dim, which goes away.
+
+    Arguments:
+        index: counted from the end where it is negative.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).select_dim(1, -1).tolist()
+    [2, 4]
+    """
     return slice(x, one_range(x.shape, dim, (index, 1, 1))).reshape(x.shape.remove(dim))
 
 
@@ -179,7 +192,11 @@ def _add_rows(g: Any, indices: Any, x_shape: Any, dim: int) -> Any:
 
 @primitive(rule=_select_rule, reference=reference.select, vjp=dict(x=_add_rows))
 def select(x: Tensor[B], dim: int, indices: Tensor[Any]) -> Tensor[B]:
-    """Read whole slices along a dim, one for each of the indices."""
+    """Read whole slices along a dim, one for each of the indices.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).select(1, burn.tensor([1, 1, 0])).tolist()
+    [[2, 2, 1], [4, 4, 3]]
+    """
     ...
 
 
@@ -233,6 +250,10 @@ def select_assign(x: Tensor[B], dim: int, indices: Tensor[Any], values: Tensor[B
     """Add values to whole slices along a dim, or combine them as `update` says.
 
     Indices may repeat. Under "assign" it is then undefined which of the values stays.
+
+    >>> x = burn.tensor([[1, 2], [3, 4]])
+    >>> x.select_assign(0, burn.tensor([1]), burn.tensor([[10, 20]])).tolist()
+    [[1, 2], [13, 24]]
     """
     ...
 
@@ -260,7 +281,11 @@ def _add_elements(g: Any, indices: Any, x_shape: Any, dim: int) -> Any:
 
 @primitive(rule=_gather_rule, reference=reference.gather, vjp=dict(x=_add_elements))
 def gather(x: Tensor[B], dim: int, indices: Tensor[Any]) -> Tensor[B]:
-    """Read one element for each index: along `dim` at the index, along other dims at its own place."""
+    """Read one element for each index: along `dim` at the index, along other dims at its own place.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).gather(1, burn.tensor([[1], [0]])).tolist()
+    [[2], [3]]
+    """
     ...
 
 
@@ -284,10 +309,15 @@ def _without_elements(g: Any, indices: Any, values_shape: Any, dim: int, update:
     ),
 )
 def scatter(x: Tensor[B], dim: int, indices: Tensor[Any], values: Tensor[B], update: Any = "add") -> Tensor[B]:
-    """Add each value to one element: along `dim` at its index, along other dims at its own place.
+    """Add each of the `values` to one element: along `dim` at its index, along other dims at its own place.
 
-    Indices may repeat; `update` says how else values are combined with what is there. Under "assign"
-    it is undefined which of several values stays.
+    Arguments:
+        indices: of the shape of `values`; they may repeat.
+        update: "add", "mul", "min", "max" or "assign". Under "assign" it is undefined which of several values stays.
+
+    >>> x = burn.tensor([[0, 0], [0, 0]])
+    >>> x.scatter(1, burn.tensor([[1], [0]]), burn.tensor([[5], [6]])).tolist()
+    [[0, 5], [6, 0]]
     """
     ...
 
@@ -312,7 +342,11 @@ def _add_slices(g: Any, indices: Any, x_shape: Any) -> Any:
 
 @primitive(rule=_gather_nd_rule, reference=reference.gather_nd, vjp=dict(x=_add_slices))
 def gather_nd(x: Tensor[B], indices: Tensor[Any]) -> Tensor[B]:
-    """Read one slice for each tuple of indices; the tuples lie along the last dim."""
+    """Read one slice for each tuple of indices; the tuples lie along the last dim.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).gather_nd(burn.tensor([[0, 1], [1, 0]])).tolist()
+    [2, 3]
+    """
     ...
 
 
@@ -335,7 +369,15 @@ def _without_slices(g: Any, indices: Any, values_shape: Any, update: str) -> Any
     ),
 )
 def scatter_nd(x: Tensor[B], indices: Tensor[Any], values: Tensor[B], update: Any) -> Tensor[B]:
-    """Combine values, as `update` says, with the slices that tuples of indices address."""
+    """Combine `values` with the slices that tuples of `indices` address.
+
+    Arguments:
+        update: "add", "mul", "min", "max" or "assign".
+
+    >>> x = burn.tensor([[1, 2], [3, 4]])
+    >>> x.scatter_nd(burn.tensor([[0, 1], [1, 0]]), burn.tensor([10, 20]), "add").tolist()
+    [[1, 12], [23, 4]]
+    """
     ...
 
 
@@ -347,7 +389,11 @@ def _take_rule(op: Op, x: Any, indices: Any, dim: Any) -> Any:
 
 @composite(rule=_take_rule, reference=lambda x, indices, dim: np.take(x, indices, axis=dim))
 def take(x: Tensor[B], dim: int, indices: Tensor[Any]) -> Tensor[B]:
-    """Read whole slices along a dim; the dims of the indices, however many, take its place."""
+    """Read whole slices along a dim; the dims of the indices, however many, take its place.
+
+    >>> burn.tensor([10, 20, 30]).take(0, burn.tensor([[0, 2], [1, 1]])).tolist()
+    [[10, 30], [20, 20]]
+    """
     found = select(x, dim, indices.reshape((math.prod(indices.shape),)))
     return found.reshape((*x.shape[:dim], *indices.shape, *x.shape[dim + 1 :]))
 
@@ -365,13 +411,21 @@ def _truths(op: Op, operands: list[Any]) -> list[Any]:
     prepare=_truths,
 )
 def argwhere(x: Tensor[B]) -> Tensor[B]:
-    """Find the elements that are not zero: one row of indices for each, in row-major order."""
+    """Find the elements that are not zero: one row of indices for each, in row-major order.
+
+    >>> burn.tensor([[0, 7], [8, 0]]).argwhere().tolist()
+    [[0, 1], [1, 0]]
+    """
     ...
 
 
 @composite()
 def nonzero(x: Tensor[B]) -> list[Tensor[B]]:
-    """Find the elements that are not zero: for each dim, their indices along it."""
+    """Find the elements that are not zero: for each dim, their indices along it.
+
+    >>> [each.tolist() for each in burn.tensor([[0, 7], [8, 0]]).nonzero()]
+    [[0, 1], [1, 0]]
+    """
     found = argwhere(x)
     return [select_dim(found, 1, dim) for dim in builtins.range(len(x.shape))]
 
@@ -390,7 +444,12 @@ def _mask_select_rule(op: Op, x: Any, mask: Any) -> Any:
 
 @composite(rule=_mask_select_rule)
 def mask_select(x: Tensor[B], mask: Tensor[Any]) -> Tensor[B]:
-    """Read the elements where the mask is true, in row-major order, into one dim."""
+    """Read the elements where the mask is true, in row-major order, into one dim.
+
+    >>> x = burn.tensor([[1, 5], [7, 2]])
+    >>> x.mask_select(x > 2).tolist()
+    [5, 7]
+    """
     size = math.prod(x.shape)
     found = argwhere(mask.reshape((size,)))
     return select(x.reshape((size,)), 0, found.reshape((found.shape[0],)))
@@ -406,7 +465,14 @@ def _one_hot_rule(op: Op, x: Any, num_classes: Any) -> Any:
 
 @composite(rule=_one_hot_rule)
 def one_hot(x: Tensor[B], num_classes: int) -> Tensor[B]:
-    """Turn each class number into a vector that is 1 at its place and 0 elsewhere."""
+    """Turn each class number into a vector that is 1 at its place and 0 elsewhere.
+
+    Arguments:
+        num_classes: the length of the vectors.
+
+    >>> burn.tensor([0, 2]).one_hot(3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
     return one_hot_fill(x, num_classes, 1, 0, -1)
 
 
@@ -431,6 +497,13 @@ def one_hot_fill(
     """Turn each class number into a vector along a new dim: `on_value` at its place, `off_value` elsewhere.
 
     A negative number counts from the last class; one outside the classes has no place.
+
+    Arguments:
+        num_classes: the length of the vectors.
+        axis: where the new dim is.
+
+    >>> burn.tensor([0, 2]).one_hot_fill(3, 5, -1).tolist()
+    [[5, -1, -1], [-1, -1, 5]]
     """
     classes = x.cast(x.device.int_dtype)
     classes = classes.mask_where(classes.lower(0), classes + num_classes).unsqueeze_dim(axis)

@@ -60,12 +60,20 @@ def _parts(g: Any, shapes: Any, dim: int) -> list[Any]:
     vjp=dict(tensors=lambda g, tensors_shape, dim: _parts(g, tensors_shape, dim)),
 )
 def cat(tensors: Sequence[Tensor[B]], dim: int = 0) -> Tensor[B]:
-    """Join tensors along a dim; the other dims must be equal."""
+    """Join `tensors` along a dim; the other dims must be equal.
+
+    >>> Tensor.cat([burn.tensor([[1, 2]]), burn.tensor([[3, 4]])], dim=1).tolist()
+    [[1, 2, 3, 4]]
+    """
     ...
 
 
 def stack(tensors: Sequence[Tensor[B]], dim: int = 0) -> Tensor[B]:
-    """Join tensors of one shape along a new dim."""
+    """Join `tensors` of one shape along a new dim.
+
+    >>> Tensor.stack([burn.tensor([1, 2]), burn.tensor([3, 4])], dim=1).tolist()
+    [[1, 3], [2, 4]]
+    """
     listed = list(tensors)
     for index, each in enumerate(listed):
         if getattr(each, "shape", None) != listed[0].shape:
@@ -93,7 +101,11 @@ def _repeat_rule(op: Op, x: Any, sizes: Any) -> Any:
 
 @composite(rule=_repeat_rule)
 def repeat(x: Tensor[B], sizes: Any) -> Tensor[B]:
-    """Lay copies side by side: `sizes[i]` of them along dim `i`; dims without a size stay as they are."""
+    """Lay copies side by side: `sizes[i]` of them along dim `i`; dims without a size stay as they are.
+
+    >>> burn.tensor([[1, 2]]).repeat([2, 2]).tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
     apart = [size for each in x.shape for size in (1, each)]
     tiled = [size for each, times in zip(x.shape, sizes, strict=True) for size in (times, each)]
     whole = [size * times for size, times in zip(x.shape, sizes, strict=True)]
@@ -109,7 +121,11 @@ def _repeat_dim_rule(op: Op, x: Any, dim: Any, times: Any) -> Any:
 
 @composite(rule=_repeat_dim_rule)
 def repeat_dim(x: Tensor[B], dim: int, times: int) -> Tensor[B]:
-    """Lay `times` copies side by side along a dim."""
+    """Lay `times` copies side by side along a dim.
+
+    >>> burn.tensor([[1, 2]]).repeat_dim(0, 3).tolist()
+    [[1, 2], [1, 2], [1, 2]]
+    """
     return x.repeat([times if place == dim else 1 for place in range(len(x.shape))])
 
 
@@ -134,7 +150,14 @@ def _roll_rule(op: Op, x: Any, shifts: Any, dims: Any) -> Any:
     vjp=dict(x=lambda g, shifts, dims: g.roll([-each for each in shifts], dims)),
 )
 def roll(x: Tensor[B], shifts: Any, dims: Any) -> Tensor[B]:
-    """Move elements along dims; what leaves at one end comes in at the other, and repeated dims add up."""
+    """Move elements along `dims`; what leaves at one end comes in at the other.
+
+    Arguments:
+        shifts: how far along each dim, backwards where negative. Repeated dims add up.
+
+    >>> burn.tensor([1, 2, 3, 4]).roll([1], [0]).tolist()
+    [4, 1, 2, 3]
+    """
     for shift, dim in zip(shifts, dims, strict=True):
         size = x.shape[dim]
         if shift:
@@ -149,7 +172,11 @@ def _roll_dim_rule(op: Op, x: Any, shift: Any, dim: Any) -> Any:
 
 @composite(rule=_roll_dim_rule, reference=np.roll)
 def roll_dim(x: Tensor[B], shift: int, dim: int) -> Tensor[B]:
-    """Move elements along one dim; what leaves at one end comes in at the other."""
+    """Move elements by `shift` along one dim; what leaves at one end comes in at the other.
+
+    >>> burn.tensor([1, 2, 3, 4]).roll_dim(-1, 0).tolist()
+    [2, 3, 4, 1]
+    """
     return x.roll([shift], [dim])
 
 
@@ -241,7 +268,11 @@ def _narrow_rule(op: Op, x: Any, dim: Any, start: Any, length: Any) -> Any:
 
 @composite(rule=_narrow_rule)
 def narrow(x: Tensor[B], dim: int, start: int, length: int) -> Tensor[B]:
-    """Keep `length` elements of a dim from `start` on."""
+    """Keep `length` elements of a dim from `start` on.
+
+    >>> burn.tensor([1, 2, 3, 4]).narrow(0, 1, 2).tolist()
+    [2, 3]
+    """
     return indexing.slice(x, indexing.one_range(x.shape, dim, (start, length, 1)))
 
 
@@ -283,13 +314,21 @@ def cut(x: Tensor[B], sizes: Any, dim: int = 0) -> tuple[Tensor[B], ...]:
 
 @composite()
 def split_with_sizes(x: Tensor[B], split_sizes: Any, dim: int = 0) -> list[Tensor[B]]:
-    """Cut a dim into parts of the given sizes, which must fill it."""
+    """Cut a dim into parts of `split_sizes`, which must fill it.
+
+    >>> [each.tolist() for each in burn.tensor([1, 2, 3]).split_with_sizes([1, 2])]
+    [[1], [2, 3]]
+    """
     return list(cut(x, *_filling("split_with_sizes", x, split_sizes, dim)))
 
 
 @composite()
 def split(x: Tensor[B], split_size: int, dim: int = 0) -> list[Tensor[B]]:
-    """Cut a dim into parts of `split_size`; the last one may be smaller."""
+    """Cut a dim into parts of `split_size`; the last one may be smaller.
+
+    >>> [each.tolist() for each in burn.tensor([1, 2, 3, 4, 5]).split(2)]
+    [[1, 2], [3, 4], [5]]
+    """
     dim, split_size = axis("split", dim, len(x.shape)), whole("split", "split_size", split_size)
     size = x.shape[dim]
     if split_size < 0 or (split_size == 0 and size):
@@ -300,7 +339,11 @@ def split(x: Tensor[B], split_size: int, dim: int = 0) -> list[Tensor[B]]:
 
 @composite()
 def chunk(x: Tensor[B], chunks: int, dim: int = 0) -> list[Tensor[B]]:
-    """Cut a dim into at most `chunks` parts of equal size; the last one may be smaller, or missing."""
+    """Cut a dim into at most `chunks` parts of equal size; the last one may be smaller, or missing.
+
+    >>> [each.tolist() for each in burn.tensor([1, 2, 3, 4, 5]).chunk(2)]
+    [[1, 2, 3], [4, 5]]
+    """
     dim, chunks = axis("chunk", dim, len(x.shape)), whole("chunk", "chunks", chunks)
     if chunks < 1:
         raise ArgumentError(f"chunk: chunks must be 1 or more, got {chunks}")

@@ -79,9 +79,17 @@ def negative_log_likelihood(
     ignore_index: int | None = None,
     reduction: str = "mean",
 ) -> Tensor[B]:
-    """Take minus the logarithm that `x` (batch, classes, ...) holds for each target (batch, ...).
+    """Take minus the logarithm that `x` (batch, classes, ...) holds for each of the `targets` (batch, ...).
 
-    `weight` counts each class differently, also in the mean; targets equal to `ignore_index` count nothing.
+    Arguments:
+        weight: one for each class, which also counts in the mean.
+        ignore_index: the target that counts nothing.
+        reduction: "mean", "sum" or "none".
+
+    >>> from burn.tensor import loss
+    >>> x = burn.tensor([[0.0, 2.0], [2.0, 0.0]]).log_softmax(1)
+    >>> loss.negative_log_likelihood(x, burn.tensor([1, 1]), reduction="none").to_data()
+    TensorData([0.12692805, 2.126928], shape=[2], dtype=f32)
     """
     return _likelihood(x, targets, weight, ignore_index, reduction)  # type: ignore[no-any-return]
 
@@ -94,6 +102,15 @@ def softmax_cross_entropy(
     ignore_index: int | None = None,
     reduction: str = "mean",
 ) -> tuple[Tensor[B], Tensor[B]]:
-    """Compute `negative_log_likelihood` of the log-softmax of `x` along dim 1, which is given back too."""
+    """Compute `negative_log_likelihood` of the log-softmax of `x` along dim 1, which is given back too.
+
+    Arguments:
+        targets, weight, ignore_index, reduction: those of `negative_log_likelihood`.
+
+    >>> from burn.tensor import loss
+    >>> value, logarithms = loss.softmax_cross_entropy(burn.tensor([[0.0, 2.0]]), burn.tensor([1]))
+    >>> value.to_data()
+    TensorData(0.12692805, shape=[], dtype=f32)
+    """
     logarithms = log_softmax(x, 1)
     return _likelihood(logarithms, targets, weight, ignore_index, reduction), logarithms

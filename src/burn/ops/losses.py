@@ -39,6 +39,15 @@ def _gradient(g: Any, logits: Any, targets: Any) -> Any:
 
 @composite(rule=_rule, prepare=_prepare, vjp=dict(logits=_gradient))
 def cross_entropy(logits: Tensor[B], targets: Tensor[Any]) -> Tensor[B]:
-    """Take the negative logarithm of the softmaxed share that each target class has along the last dim."""
+    """Take the negative logarithm of the softmaxed share that each target class has along the last dim.
+
+    Arguments:
+        logits: (..., classes).
+        targets: class numbers (...,).
+
+    >>> from burn.tensor import loss
+    >>> loss.cross_entropy(burn.tensor([[2.0, 0.0], [0.0, 2.0]]), burn.tensor([0, 1])).to_data()
+    TensorData([0.12692805, 0.12692805], shape=[2], dtype=f32)
+    """
     last = len(logits.shape) - 1
     return log_softmax(logits, last).gather(last, targets.unsqueeze_dim(last)).squeeze_dim(last).neg()

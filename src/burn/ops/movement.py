@@ -51,7 +51,11 @@ def _reshape_rule(op: Op, x: Any, shape: Any) -> Any:
     rule=_reshape_rule, view=views.reshaped, reference=np.reshape, vjp=dict(x=lambda g, x_shape: g.reshape(x_shape))
 )
 def reshape(x: Tensor[B], shape: Any) -> Tensor[B]:
-    """Give the same elements another shape: one -1 is inferred, 0 keeps the size at its place."""
+    """Give the same elements another shape: one -1 is inferred, 0 keeps the size at its place.
+
+    >>> burn.tensor([1, 2, 3, 4, 5, 6]).reshape([2, -1]).tolist()
+    [[1, 2, 3], [4, 5, 6]]
+    """
     ...
 
 
@@ -79,7 +83,11 @@ def _summed(whole: Shape, part: tuple[int, ...]) -> tuple[int, ...]:
     rule=_expand_rule, view=views.expanded, reference=np.broadcast_to, vjp=dict(x=lambda g, x_shape: sum_to(g, x_shape))
 )
 def expand(x: Tensor[B], shape: Any) -> Tensor[B]:
-    """Repeat size-1 dims without copying; -1 keeps a size, and new dims come first."""
+    """Repeat size-1 dims without copying; -1 keeps a size, and new dims come first.
+
+    >>> burn.tensor([[1], [2]]).expand([-1, 3]).tolist()
+    [[1, 1, 1], [2, 2, 2]]
+    """
     ...
 
 
@@ -103,7 +111,14 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     vjp=dict(x=lambda g, dims: g.permute(_inverse(dims))),
 )
 def permute(x: Tensor[B], dims: Any) -> Tensor[B]:
-    """Put the dims in another order."""
+    """Put the dims in another order.
+
+    Arguments:
+        dims: for each dim of the result, which dim of `x` it is.
+
+    >>> Tensor.zeros([2, 3, 4]).permute([2, 0, 1]).shape
+    Shape([4, 2, 3])
+    """
     ...
 
 
@@ -113,7 +128,11 @@ def _flip_rule(op: Op, x: Any, dims: Any) -> Any:
 
 @primitive(rule=_flip_rule, view=views.flipped, reference=np.flip, vjp=dict(x=lambda g, dims: g.flip(dims)))
 def flip(x: Tensor[B], dims: Any) -> Tensor[B]:
-    """Reverse the order of the elements along the given dims."""
+    """Reverse the order of the elements along the given dims.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).flip([1]).tolist()
+    [[2, 1], [4, 3]]
+    """
     ...
 
 
@@ -147,7 +166,11 @@ def _fold(g: Any, shape: Any, dim: int, size: int, step: int) -> Any:
     vjp=dict(x=lambda g, x_shape, dim, size, step: _fold(g, x_shape, dim, size, step)),
 )
 def unfold(x: Tensor[B], dim: int, size: int, step: int) -> Tensor[B]:
-    """Look through windows of `size` every `step` places along a dim; the places in a window come last."""
+    """Look through windows of `size` every `step` places along a dim; the places in a window come last.
+
+    >>> burn.tensor([1, 2, 3, 4, 5]).unfold(0, size=3, step=2).tolist()
+    [[1, 2, 3], [3, 4, 5]]
+    """
     ...
 
 
@@ -161,7 +184,11 @@ def _swap_rule(op: Op, x: Any, dim1: Any, dim2: Any) -> Any:
 
 @composite(rule=_swap_rule, reference=np.swapaxes)
 def swap_dims(x: Tensor[B], dim1: int, dim2: int) -> Tensor[B]:
-    """Exchange two dims."""
+    """Exchange the dims `dim1` and `dim2`.
+
+    >>> Tensor.zeros([2, 3, 4]).swap_dims(0, 2).shape
+    Shape([4, 3, 2])
+    """
     order = list(range(len(x.shape)))
     order[dim1], order[dim2] = dim2, dim1
     return permute(x, order)
@@ -175,7 +202,11 @@ def _transpose_rule(op: Op, x: Any) -> Any:
 
 @composite(rule=_transpose_rule, reference=lambda x: np.swapaxes(x, -1, -2))
 def transpose(x: Tensor[B]) -> Tensor[B]:
-    """Exchange the last two dims."""
+    """Exchange the last two dims.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).transpose().tolist()
+    [[1, 3], [2, 4]]
+    """
     rank = len(x.shape)
     return permute(x, (*range(rank - 2), rank - 1, rank - 2))
 
@@ -197,7 +228,11 @@ def _movedim_rule(op: Op, x: Any, source: Any, destination: Any) -> Any:
 
 @composite(rule=_movedim_rule, reference=np.moveaxis)
 def movedim(x: Tensor[B], source: Any, destination: Any) -> Tensor[B]:
-    """Move dims to other places; the remaining ones keep their order."""
+    """Move dims from `source` to `destination`; the remaining ones keep their order.
+
+    >>> Tensor.zeros([2, 3, 4]).movedim(0, -1).shape
+    Shape([3, 4, 2])
+    """
     return x.permute(_moved(len(x.shape), source, destination))
 
 
@@ -218,7 +253,11 @@ def _flatten_rule(op: Op, x: Any, start: Any, end: Any) -> Any:
 
 @composite(rule=_flatten_rule)
 def flatten(x: Tensor[B], start: int = 0, end: int = -1) -> Tensor[B]:
-    """Make one dim of those from `start` to `end`, which is included."""
+    """Make one dim of those from `start` to `end`, which is included.
+
+    >>> Tensor.zeros([2, 3, 4]).flatten(1).shape
+    Shape([2, 12])
+    """
     return x.reshape(_flattened(x.shape, start, end))
 
 
@@ -245,7 +284,11 @@ def _ones(shape: Any) -> tuple[int, ...]:
 
 @composite(rule=_squeeze_rule, reference=np.squeeze)
 def squeeze(x: Tensor[B], dim: Any = None) -> Tensor[B]:
-    """Remove a dim, which must have size 1; without a dim, remove every dim of size 1."""
+    """Remove a dim, which must have size 1; without a dim, remove every dim of size 1.
+
+    >>> Tensor.zeros([1, 3, 1]).squeeze().shape, Tensor.zeros([1, 3, 1]).squeeze(0).shape
+    (Shape([3]), Shape([3, 1]))
+    """
     return x.reshape(_without(x.shape, dim))
 
 
@@ -256,7 +299,11 @@ def _squeeze_dims_rule(op: Op, x: Any, dims: Any) -> Any:
 
 @composite(rule=_squeeze_dims_rule)
 def squeeze_dims(x: Tensor[B], dims: Any) -> Tensor[B]:
-    """Remove several dims, which must have size 1; an empty list means every dim of size 1."""
+    """Remove `dims`, which must have size 1; an empty list means every dim of size 1.
+
+    >>> Tensor.zeros([1, 3, 1]).squeeze_dims([0, 2]).shape
+    Shape([3])
+    """
     return x.reshape(_without(x.shape, dims))
 
 
@@ -269,7 +316,11 @@ def _unsqueeze_rule(op: Op, x: Any, rank: Any) -> Any:
 
 @composite(rule=_unsqueeze_rule)
 def unsqueeze(x: Tensor[B], rank: int | None = None) -> Tensor[B]:
-    """Put dims of size 1 in front until there are `rank`; without a rank, put one."""
+    """Put dims of size 1 in front until there are `rank`; without a rank, put one.
+
+    >>> Tensor.zeros([3]).unsqueeze().shape, Tensor.zeros([3]).unsqueeze(3).shape
+    (Shape([1, 3]), Shape([1, 1, 3]))
+    """
     assert rank is not None
     return x.reshape((*(1,) * (rank - len(x.shape)), *x.shape))
 
@@ -286,7 +337,11 @@ def _unsqueeze_dim_rule(op: Op, x: Any, dim: Any) -> Any:
 
 @composite(rule=_unsqueeze_dim_rule, reference=np.expand_dims)
 def unsqueeze_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Put a dim of size 1 at `dim` of the result."""
+    """Put a dim of size 1 at `dim` of the result.
+
+    >>> Tensor.zeros([2, 3]).unsqueeze_dim(1).shape
+    Shape([2, 1, 3])
+    """
     return x.reshape(_with_ones(x.shape, (dim,)))
 
 
@@ -304,7 +359,11 @@ def _unsqueeze_dims_rule(op: Op, x: Any, dims: Any) -> Any:
 
 @composite(rule=_unsqueeze_dims_rule)
 def unsqueeze_dims(x: Tensor[B], dims: Any) -> Tensor[B]:
-    """Put dims of size 1 at `dims` of the result; a repeated one moves on to the next free place."""
+    """Put dims of size 1 at `dims` of the result; a repeated one moves on to the next free place.
+
+    >>> Tensor.zeros([3]).unsqueeze_dims([0, -1]).shape
+    Shape([1, 3, 1])
+    """
     return x.reshape(_with_ones(x.shape, dims))
 
 
@@ -325,11 +384,25 @@ def _triangle_rule(op: Op, x: Any, diagonal: Any) -> Any:
 
 @composite(rule=_triangle_rule, reference=np.tril, vjp=dict(x=lambda g, diagonal: g.tril(diagonal)))
 def tril(x: Tensor[B], diagonal: int = 0) -> Tensor[B]:
-    """Keep the lower triangle of the last two dims, up to a diagonal, and put 0 elsewhere."""
+    """Keep the lower triangle of the last two dims, and put 0 elsewhere.
+
+    Arguments:
+        diagonal: the last that is kept; above the main one where positive.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).tril().tolist()
+    [[1, 0], [3, 4]]
+    """
     return x.mask_fill(diagonals(x.shape, x.device).greater(diagonal), 0)
 
 
 @composite(rule=_triangle_rule, reference=np.triu, vjp=dict(x=lambda g, diagonal: g.triu(diagonal)))
 def triu(x: Tensor[B], diagonal: int = 0) -> Tensor[B]:
-    """Keep the upper triangle of the last two dims, from a diagonal, and put 0 elsewhere."""
+    """Keep the upper triangle of the last two dims, and put 0 elsewhere.
+
+    Arguments:
+        diagonal: the first that is kept; above the main one where positive.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).triu().tolist()
+    [[1, 2], [0, 4]]
+    """
     return x.mask_fill(diagonals(x.shape, x.device).lower(diagonal), 0)

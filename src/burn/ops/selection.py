@@ -51,6 +51,9 @@ def wrap_indices(x: Tensor[B], size: Any) -> Tensor[B]:
     """Count negative index values from the end of a dim of `size`, as Python does.
 
     Where tuples of indices lie along the last dim, `size` is one number for each of them.
+
+    >>> burn.tensor([0, -1]).wrap_indices(5).tolist()
+    [0, 4]
     """
     if x.dtype.is_uint:
         return x
@@ -74,6 +77,9 @@ def compress(x: Tensor[B], condition: Tensor[Any], dim: int | None = None) -> Te
     """Keep the slices along a dim where `condition` is true; without a dim, elements of the flattened tensor.
 
     A condition that ends early keeps nothing of what comes after it.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).compress(burn.tensor([False, True]), dim=0).tolist()
+    [[3, 4]]
     """
     if dim is None:
         x, dim = x.reshape((math.prod(x.shape),)), 0
@@ -96,7 +102,16 @@ def _reverse_rule(op: Op, x: Any, lengths: Any, time_dim: Any, batch_dim: Any) -
 
 @composite(rule=_reverse_rule)
 def reverse_sequence(x: Tensor[B], lengths: Tensor[Any], time_dim: int = 0, batch_dim: int = 1) -> Tensor[B]:
-    """Turn around the first `lengths[i]` steps of each item; what comes after them stays where it is."""
+    """Turn around the first `lengths[i]` steps of each item; what comes after them stays where it is.
+
+    Arguments:
+        time_dim: the dim of the steps.
+        batch_dim: the dim of the items.
+
+    >>> x = burn.tensor([[1, 2, 3], [4, 5, 6]])
+    >>> x.reverse_sequence(burn.tensor([3, 2]), time_dim=1, batch_dim=0).tolist()
+    [[3, 2, 1], [5, 4, 6]]
+    """
     step = places(time_dim, x.shape, x.device)
     shape = [size if dim == batch_dim else 1 for dim, size in enumerate(x.shape)]
     length: Any = lengths.cast(x.device.int_dtype).reshape(shape)
@@ -128,7 +143,12 @@ def _batched_rule(op: Op, x: Any, indices: Any, batch_dims: Any) -> Any:
 
 @composite(rule=_batched_rule)
 def gather_nd_batched(x: Tensor[B], indices: Tensor[Any], batch_dims: int = 0) -> Tensor[B]:
-    """Read one slice for each tuple of indices, in the item of the first `batch_dims` dims that the tuple lies in."""
+    """Read one slice for each tuple of `indices`, in the item of the first `batch_dims` dims that the tuple lies in.
+
+    >>> x = burn.tensor([[1, 2], [3, 4]])
+    >>> x.gather_nd_batched(burn.tensor([[1], [0]]), batch_dims=1).tolist()
+    [2, 3]
+    """
     if not batch_dims:
         return indexing.gather_nd(x, indices)
     last = len(indices.shape) - 1
@@ -164,9 +184,15 @@ def _cache_rule(op: Op, x: Any, values: Any, starts: Any, dim: Any, circular: An
 def write_cache(
     x: Tensor[B], values: Tensor[B], starts: Tensor[Any] | None = None, dim: int = -2, circular: bool = False
 ) -> Tensor[B]:
-    """Write values over part of a dim, for each item of the batch from its own start on (0 without `starts`).
+    """Write `values` over part of a dim, for each item of the batch from its own start on.
 
-    With `circular` what reaches beyond the end goes on at the front.
+    Arguments:
+        starts: where to begin, a number for each item; 0 without.
+        circular: whether what reaches beyond the end goes on at the front.
+
+    >>> cache = Tensor.zeros([1, 3, 2])
+    >>> cache.write_cache(burn.tensor([[[1.0, 2.0]]]), burn.tensor([1])).tolist()
+    [[[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]]
     """
     steps = places(dim, values.shape, x.device)
     if starts is not None:
@@ -193,6 +219,13 @@ def one_hot_values(x: Tensor[B], values: Tensor[Any], num_classes: int, dim: int
     """Turn each class number into a vector along a new dim: `values[1]` at its place, `values[0]` elsewhere.
 
     A negative number counts from the last class; one outside the classes has no place.
+
+    Arguments:
+        num_classes: the length of the vectors.
+        dim: where the new dim is.
+
+    >>> burn.tensor([0, 2]).one_hot_values(burn.tensor([-1, 5]), 3).tolist()
+    [[5, -1, -1], [-1, -1, 5]]
     """
     classes: Any = wrap_indices(x.cast(x.device.int_dtype), num_classes).unsqueeze_dim(dim)
     names = positions(num_classes, x.device).reshape((num_classes,) + (1,) * (len(x.shape) - dim))
@@ -227,10 +260,16 @@ def _unique(x: Any, dim: int | None, in_order: bool, index_dtype: Any) -> Any:
 def unique(
     x: Tensor[B], dim: int | None = None, in_order: bool = True, index_dtype: Any = None
 ) -> tuple[Tensor[B], Tensor[B], Tensor[B], Tensor[B]]:
-    """Find the distinct elements (or, along a dim, the distinct slices), sorted, or as they come first.
+    """Find the distinct elements, or along a dim the distinct slices.
 
-    Gives them, the index at which each comes first, for each element which one it is, and how often
-    each occurs.
+    Gives them, the index at which each comes first, for each element which one it is, and how often each occurs.
+
+    Arguments:
+        in_order: sorted, or as they come first.
+        index_dtype: the dtype of what is counted.
+
+    >>> [each.tolist() for each in burn.tensor([3, 1, 3]).unique()]
+    [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
     """
     ...
 
@@ -254,6 +293,9 @@ def extremes_with_indices(
     """Take the `k` largest (or smallest) elements along a dim and tell where each came from.
 
     Of equal elements the first one is taken first. They come in order whether `in_order` asks or not.
+
+    >>> [each.tolist() for each in burn.tensor([3, 1, 2]).extremes_with_indices(2, largest=False)]
+    [[1, 2], [1, 2]]
     """
     if largest:
         return x.topk_with_indices(k, dim)

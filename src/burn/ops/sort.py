@@ -47,7 +47,14 @@ def _sort_reference(x: Any, dim: int, descending: bool) -> Any:
     outputs=2,
 )
 def sort_with_indices(x: Tensor[B], dim: int, descending: bool = False) -> tuple[Tensor[B], Tensor[B]]:
-    """Sort along a dim, and tell where each element came from. Equal elements keep their order."""
+    """Sort along a dim, and tell where each element came from. Equal elements keep their order.
+
+    Arguments:
+        descending: largest first.
+
+    >>> [each.tolist() for each in burn.tensor([3, 1, 2]).sort_with_indices(0)]
+    [[1, 2, 3], [1, 2, 0]]
+    """
     ...
 
 
@@ -77,49 +84,81 @@ def _top_reference(x: Any, k: int, dim: int) -> Any:
     outputs=2,
 )
 def topk_with_indices(x: Tensor[B], k: int, dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the `k` largest elements along a dim, largest first, and tell where each came from."""
+    """Take the `k` largest elements along a dim, largest first, and tell where each came from.
+
+    >>> [each.tolist() for each in burn.tensor([3, 1, 2]).topk_with_indices(2, 0)]
+    [[3, 2], [0, 2]]
+    """
     ...
 
 
 @composite()
 def sort(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Sort along a dim, smallest first."""
+    """Sort along a dim, smallest first.
+
+    >>> burn.tensor([[3, 1], [2, 4]]).sort(1).tolist()
+    [[1, 3], [2, 4]]
+    """
     return x.sort_with_indices(dim)[0]
 
 
 @composite()
 def sort_descending(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Sort along a dim, largest first."""
+    """Sort along a dim, largest first.
+
+    >>> burn.tensor([3, 1, 2]).sort_descending(0).tolist()
+    [3, 2, 1]
+    """
     return x.sort_descending_with_indices(dim)[0]
 
 
 @composite()
 def sort_descending_with_indices(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Sort along a dim, largest first, and tell where each element came from."""
+    """Sort along a dim, largest first, and tell where each element came from.
+
+    >>> [each.tolist() for each in burn.tensor([3, 1, 2]).sort_descending_with_indices(0)]
+    [[3, 2, 1], [0, 2, 1]]
+    """
     return x.sort_with_indices(dim, True)
 
 
 @composite()
 def argsort(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Find the indices that sort along a dim, smallest first."""
+    """Find the indices that sort along a dim, smallest first.
+
+    >>> burn.tensor([3, 1, 2]).argsort(0).tolist()
+    [1, 2, 0]
+    """
     return x.detach().sort_with_indices(dim)[1]
 
 
 @composite()
 def argsort_descending(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Find the indices that sort along a dim, largest first."""
+    """Find the indices that sort along a dim, largest first.
+
+    >>> burn.tensor([3, 1, 2]).argsort_descending(0).tolist()
+    [0, 2, 1]
+    """
     return x.detach().sort_with_indices(dim, True)[1]
 
 
 @composite()
 def topk(x: Tensor[B], k: int, dim: int) -> Tensor[B]:
-    """Take the `k` largest elements along a dim, largest first."""
+    """Take the `k` largest elements along a dim, largest first.
+
+    >>> burn.tensor([3, 1, 2]).topk(2, 0).tolist()
+    [3, 2]
+    """
     return x.topk_with_indices(k, dim)[0]
 
 
 @composite()
 def argtopk(x: Tensor[B], k: int, dim: int) -> Tensor[B]:
-    """Find the indices of the `k` largest elements along a dim, largest first."""
+    """Find the indices of the `k` largest elements along a dim, largest first.
+
+    >>> burn.tensor([3, 1, 2]).argtopk(2, 0).tolist()
+    [0, 2]
+    """
     return x.detach().topk_with_indices(k, dim)[1]
 
 
@@ -130,7 +169,11 @@ def argtopk(x: Tensor[B], k: int, dim: int) -> Tensor[B]:
     outputs=2,
 )
 def median_with_indices(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the middle element along a dim (the lower of two), and its index. A NaN is the middle of all."""
+    """Take the middle element along a dim (the lower of two), and its index. A NaN is the middle of all.
+
+    >>> [each.tolist() for each in burn.tensor([4, 1, 3, 2]).median_with_indices(0)]
+    [[2], [3]]
+    """
     values, order = x.sort_with_indices(dim)
     size = x.shape[dim]
     indices = order.narrow(dim, (size - 1) // 2, 1)
@@ -142,5 +185,9 @@ def median_with_indices(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
 
 @composite()
 def median(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the middle element along a dim; the lower of two, and NaN if there is one."""
+    """Take the middle element along a dim; the lower of two, and NaN if there is one.
+
+    >>> burn.tensor([4, 1, 3, 2]).median(0).tolist()
+    [2]
+    """
     return x.median_with_indices(dim)[0]

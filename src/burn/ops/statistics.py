@@ -70,13 +70,21 @@ def _backward_pair(g: Any, x: Any, dim: int, correction: int) -> Any:
 
 @composite(rule=_variance_rule, prepare=prepared(only_floats), vjp=dict(x=lambda g, x, dim: _backward(g, x, dim, 1)))
 def var(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Compute the variance along a dim, dividing by one less than the number of elements."""
+    """Compute the variance along a dim, dividing by one less than the number of elements.
+
+    >>> burn.tensor([1.0, 2.0, 3.0]).var(0).tolist()
+    [1.0]
+    """
     return _variance(x, dim, 1)[0]  # type: ignore[no-any-return]
 
 
 @composite(rule=_variance_rule, prepare=prepared(only_floats), vjp=dict(x=lambda g, x, dim: _backward(g, x, dim, 0)))
 def var_bias(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Compute the variance along a dim, dividing by the number of elements."""
+    """Compute the variance along a dim, dividing by the number of elements.
+
+    >>> burn.tensor([1.0, 3.0]).var_bias(0).tolist()
+    [1.0]
+    """
     return _variance(x, dim, 0)[0]  # type: ignore[no-any-return]
 
 
@@ -87,7 +95,11 @@ def var_bias(x: Tensor[B], dim: int) -> Tensor[B]:
     outputs=2,
 )
 def var_mean(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Compute the variance (dividing by one less than the count) and the mean along a dim."""
+    """Compute the variance (dividing by one less than the count) and the mean along a dim.
+
+    >>> [each.tolist() for each in burn.tensor([1.0, 2.0, 3.0]).var_mean(0)]
+    [[1.0], [2.0]]
+    """
     return _variance(x, dim, 1)
 
 
@@ -98,13 +110,24 @@ def var_mean(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
     outputs=2,
 )
 def var_mean_bias(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Compute the variance (dividing by the count) and the mean along a dim."""
+    """Compute the variance (dividing by the count) and the mean along a dim.
+
+    >>> [each.tolist() for each in burn.tensor([1.0, 3.0]).var_mean_bias(0)]
+    [[1.0], [2.0]]
+    """
     return _variance(x, dim, 0)
 
 
 @composite(rule=_covariance_rule, prepare=prepared(only_floats))
 def cov(x: Tensor[B], dim: int, correction: float = 1) -> Tensor[B]:
-    """Compute the covariance of the columns of a matrix whose observations run along `dim`."""
+    """Compute the covariance of the columns of a matrix whose observations run along `dim`.
+
+    Arguments:
+        correction: what is taken from the number of observations before dividing by it.
+
+    >>> burn.tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]).cov(0).tolist()
+    [[1.0, 2.0], [2.0, 4.0]]
+    """
     centred = _centred(x, dim)[0]
     rows = centred.transpose() if dim == 1 else centred
     return cast_to(rows.transpose().matmul(rows) / _freedom(x.shape[dim], correction), x.dtype)
