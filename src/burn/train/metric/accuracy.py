@@ -16,7 +16,13 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class AccuracyInput:
-    """Scores (items, classes) and the right classes (items,); also (batch, length, classes) and (batch, length)."""
+    """Scores (items, classes) and the right classes (items,); also (batch, length, classes) and (batch, length).
+
+    >>> from burn.train.metric import AccuracyInput, AccuracyMetric, MetricMetadata
+    >>> batch = AccuracyInput([[0.1, 0.9], [0.8, 0.2]], [1, 1])
+    >>> AccuracyMetric().update(batch, MetricMetadata.fake()).formatted
+    'epoch 50.00 % - batch 50.00 %'
+    """
 
     outputs: Values
     targets: Values
@@ -24,11 +30,26 @@ class AccuracyInput:
 
 @dataclass(frozen=True)
 class TopKAccuracyInput(AccuracyInput):
-    """What `AccuracyInput` is, for the top-k accuracy."""
+    """What `AccuracyInput` is, for the top-k accuracy.
+
+    >>> from burn.train.metric import MetricMetadata, TopKAccuracyInput, TopKAccuracyMetric
+    >>> batch = TopKAccuracyInput([[0.1, 0.6, 0.3], [0.7, 0.2, 0.1]], [2, 2])
+    >>> TopKAccuracyMetric(2).update(batch, MetricMetadata.fake()).formatted
+    'epoch 50.00 % - batch 50.00 %'
+    """
 
 
 class AccuracyMetric(StateMetric[AccuracyInput]):
-    """The share of items whose highest score is that of the right class, in percent."""
+    """The share of items whose highest score is that of the right class, in percent.
+
+    Items whose target is `pad_token` are left out. In a training nobody calls `update`: the learner does.
+
+    >>> from burn.train.metric import AccuracyInput, AccuracyMetric, MetricMetadata
+    >>> metric = AccuracyMetric(pad_token=0)
+    >>> batch = AccuracyInput([[0.1, 0.9, 0.0], [0.8, 0.2, 0.0], [0.3, 0.3, 0.4]], [1, 0, 1])
+    >>> metric.update(batch, MetricMetadata.fake()).formatted
+    'epoch 50.00 % - batch 50.00 %'
+    """
 
     input_type: ClassVar[type | None] = AccuracyInput
     unit = "%"
@@ -58,7 +79,14 @@ class AccuracyMetric(StateMetric[AccuracyInput]):
 
 
 class TopKAccuracyMetric(AccuracyMetric):
-    """The share of items whose right class is among the `k` highest scores, in percent."""
+    """The share of items whose right class is among the `k` highest scores, in percent.
+
+    >>> from burn.train.metric import MetricMetadata, TopKAccuracyInput, TopKAccuracyMetric
+    >>> metric = TopKAccuracyMetric(k=2)
+    >>> batch = TopKAccuracyInput([[0.1, 0.6, 0.3], [0.7, 0.2, 0.1]], [2, 0])
+    >>> metric.update(batch, MetricMetadata.fake()).formatted
+    'epoch 100.00 % - batch 100.00 %'
+    """
 
     input_type: ClassVar[type | None] = TopKAccuracyInput
 

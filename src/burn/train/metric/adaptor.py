@@ -33,12 +33,29 @@ _FOUND: dict[tuple[type, type], Function] = {}
 
 
 class AdaptorError(BurnError, TypeError):
-    """A step's output that a metric cannot read."""
+    """A step's output that a metric cannot read. The message names every metric and what it needs.
+
+    >>> from burn.train.metric import AccuracyMetric, AdaptorError, adapt
+    >>> try:
+    ...     adapt(0.5, AccuracyMetric())
+    ... except AdaptorError as error:
+    ...     print(str(error).split(";")[0])
+    metric 'Accuracy': needs AccuracyInput, and float does not adapt to it
+    """
 
 
 @runtime_checkable
 class Adaptor(Protocol):
-    """An output that knows how to become inputs of metrics."""
+    """An output that knows how to become inputs of metrics; `register_adaptor` serves classes that do not.
+
+    >>> from burn.train.metric import LossInput, LossMetric, adapt
+    >>> class Output:
+    ...     def __init__(self, loss): self.loss = loss
+    ...     def adapt(self, input_type):
+    ...         return LossInput(self.loss) if input_type is LossInput else NotImplemented
+    >>> adapt(Output(0.5), LossMetric())
+    LossInput(tensor=0.5)
+    """
 
     def adapt(self, input_type: type[Any]) -> Any:
         """The input of that class, or NotImplemented."""
@@ -51,7 +68,17 @@ def register_adaptor(
     output_class: type[Output], input_class: type[T]
 ) -> Callable[[Callable[[Output], T]], Callable[[Output], T]]: ...
 def register_adaptor(output_class: type, input_class: type, function: Function | None = None) -> Any:
-    """Say how outputs of a class become inputs of a class. Without a function it is a decorator of one."""
+    """Say how outputs of a class become inputs of a class. Without a function it is a decorator of one.
+
+    >>> from burn.train.metric import LossInput, LossMetric, adapt, register_adaptor
+    >>> class Output:
+    ...     def __init__(self, loss): self.loss = loss
+    >>> @register_adaptor(Output, LossInput)
+    ... def loss_of(output):
+    ...     return LossInput(output.loss)
+    >>> adapt(Output(0.5), LossMetric())
+    LossInput(tensor=0.5)
+    """
     if function is None:
 
         def decorate(decorated: Function) -> Function:
@@ -74,7 +101,15 @@ def registered(output_class: type, input_class: type) -> Function | None:
 
 
 def adapt(output: Any, metric: Metric[Any]) -> Any:
-    """The input of `metric` made of a step's output; None for a metric that needs none."""
+    """The input of `metric` made of a step's output; None for a metric that needs none.
+
+    >>> import burn
+    >>> from burn.train import LossMetric, RegressionOutput
+    >>> from burn.train.metric import adapt
+    >>> x = burn.tensor([1.0, 2.0])
+    >>> adapt(RegressionOutput(loss=x.mean(), output=x, targets=x), LossMetric()).tensor.item()
+    1.5
+    """
     input_type = metric.input_type
     if input_type is None:
         return None
@@ -90,7 +125,16 @@ def adapt(output: Any, metric: Metric[Any]) -> Any:
 
 
 def check_adaptors(output: Any, metrics: Iterable[Metric[Any]]) -> None:
-    """Raise one error that names every metric that cannot read this output."""
+    """Raise one error that names every metric that cannot read this output.
+
+    >>> from burn.train.metric import AccuracyMetric, LearningRateMetric, check_adaptors
+    >>> check_adaptors("any output", [LearningRateMetric()])
+    >>> try:
+    ...     check_adaptors("any output", [LearningRateMetric(), AccuracyMetric()])
+    ... except TypeError as error:
+    ...     print(str(error).split(";")[0])
+    metric 'Accuracy': needs AccuracyInput, and str does not adapt to it
+    """
     faults = []
     for metric in metrics:
         try:

@@ -18,7 +18,13 @@ from burn.train.metric.sequences import Texts, paired
 
 @dataclass(frozen=True)
 class BleuInput:
-    """Translations and references, one for each: token numbers (batch, length), or strings."""
+    """Translations and references, one for each: token numbers (batch, length), or strings.
+
+    >>> from burn.train.metric import BleuInput, BleuScore, MetricMetadata
+    >>> batch = BleuInput(["the cat sat on the mat"], ["the cat sat on a mat"])
+    >>> BleuScore(max_n=2).update(batch, MetricMetadata.fake()).formatted
+    'epoch 70.71 % - batch 70.71 %'
+    """
 
     outputs: Texts
     targets: Texts
@@ -29,6 +35,13 @@ class BleuSmoothing:
     """What stands for a length of runs of which none is shared: without it the score is 0 then.
 
     `BleuSmoothing.Nothing()`, `BleuSmoothing.AddEpsilon(0.1)`, `BleuSmoothing.Exponential()` (halves each time).
+
+    >>> from burn.train.metric import BleuInput, BleuScore, BleuSmoothing, MetricMetadata
+    >>> batch = BleuInput(["the cat sat"], ["the cat slept"])
+    >>> BleuScore(max_n=3).update(batch, MetricMetadata.fake()).formatted
+    'epoch 0.00 % - batch 0.00 %'
+    >>> BleuScore(max_n=3, smoothing=BleuSmoothing.Exponential()).update(batch, MetricMetadata.fake()).formatted
+    'epoch 55.03 % - batch 55.03 %'
     """
 
     kind: str
@@ -51,7 +64,15 @@ class BleuSmoothing:
 
 
 class BleuScore(StateMetric[BleuInput]):
-    """The BLEU score with runs of up to `max_n` tokens, in percent; over an epoch, of its texts as one corpus."""
+    """The BLEU score with runs of up to `max_n` tokens, in percent; over an epoch, of its texts as one corpus.
+
+    Sequences of token numbers end at `pad_token`. `smoothing` is for short texts.
+
+    >>> from burn.train.metric import BleuInput, BleuScore, MetricMetadata
+    >>> batch = BleuInput([[5, 6, 7, 8, 0], [5, 6, 9, 0, 0]], [[5, 6, 7, 8, 0], [5, 6, 7, 9, 0]])
+    >>> BleuScore(max_n=2, pad_token=0).update(batch, MetricMetadata.fake()).formatted
+    'epoch 77.54 % - batch 77.54 %'
+    """
 
     input_type: ClassVar[type | None] = BleuInput
     unit = "%"

@@ -21,7 +21,16 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 
 class ClassReduction(Enum):
-    """How the values of several classes become one."""
+    """How the values of several classes become one: `Macro` lets every class weigh the same, `Micro` every decision.
+
+    >>> from burn.train.metric import ClassReduction, ConfusionStatsInput, MetricMetadata, PrecisionMetric
+    >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]], [0, 0, 1, 1])
+    >>> for reduction in ClassReduction:
+    ...     metric = PrecisionMetric.multiclass(class_reduction=reduction)
+    ...     print(metric.name(), metric.update(batch, MetricMetadata.fake()).formatted)
+    Precision @ TopK(1) [Micro] epoch 75.00 % - batch 75.00 %
+    Precision @ TopK(1) [Macro] epoch 83.33 % - batch 83.33 %
+    """
 
     Micro = "Micro"
     """Every decision weighs the same: counts are added before the ratio is taken."""
@@ -31,7 +40,12 @@ class ClassReduction(Enum):
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """What counts as a prediction: `DecisionRule.Threshold(0.5)` or `DecisionRule.TopK(1)`."""
+    """What counts as a prediction: `DecisionRule.Threshold(0.5)` or `DecisionRule.TopK(1)`.
+
+    >>> from burn.train.metric import ClassReduction, DecisionRule, FBetaScoreMetric
+    >>> FBetaScoreMetric(2.0, DecisionRule.TopK(1), ClassReduction.Micro, labels=False).name()
+    'FBetaScore (2.0) @ TopK(1) [Micro]'
+    """
 
     kind: str
     number: float
@@ -54,14 +68,27 @@ class DecisionRule:
 
 @dataclass(frozen=True)
 class ConfusionStatsInput:
-    """Scores (items, classes), and targets: a table (items, classes) of what is true, or classes (items,)."""
+    """Scores (items, classes), and targets: a table (items, classes) of what is true, or classes (items,).
+
+    >>> from burn.train.metric import ConfusionStatsInput, MetricMetadata, RecallMetric
+    >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.6, 0.7]], [[1, 0], [0, 1]])
+    >>> RecallMetric.multilabel(threshold=0.5).update(batch, MetricMetadata.fake()).formatted
+    'epoch 100.00 % - batch 100.00 %'
+    """
 
     predictions: Values
     targets: Values
 
 
 class ConfusionStats:
-    """True positives, false positives and false negatives of each class; adds up."""
+    """True positives, false positives and false negatives of each class; adds up.
+
+    >>> from burn.train.metric import ConfusionStats, ConfusionStatsInput, DecisionRule
+    >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])
+    >>> stats = ConfusionStats.of("mine", batch, DecisionRule.TopK(1))
+    >>> stats.true_positive, stats.false_positive, stats.items
+    (array([1, 1]), array([1, 0]), 3)
+    """
 
     __slots__ = ("true_positive", "false_positive", "false_negative", "items")
 
@@ -154,9 +181,20 @@ def ratio(numerator: Array, denominator: Array) -> Array:
 
 
 class ConfusionStatsMetric(StateMetric[ConfusionStatsInput]):
-    """A ratio of counts. A class with nothing to divide by has 0; one that never occurs is left out of the mean.
+    """The base of metrics that are a ratio of counts, such as precision: a subclass writes `of_counts`.
 
-    (Labels of a multi-label task always count, as in scikit-learn.)
+    A class with nothing to divide by has 0; one that never occurs is left out of the mean. (Labels of a multi-label
+    task always count, as in scikit-learn.)
+
+    >>> from burn.train.metric import ClassReduction, ConfusionStatsInput, ConfusionStatsMetric, DecisionRule
+    >>> from burn.train.metric import MetricMetadata
+    >>> class Jaccard(ConfusionStatsMetric):
+    ...     def of_counts(self, tp, fp, fn):
+    ...         return tp / (tp + fp + fn)
+    >>> metric = Jaccard("Jaccard", DecisionRule.TopK(1), ClassReduction.Macro, labels=False)
+    >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])
+    >>> metric.update(batch, MetricMetadata.fake()).formatted, metric.per_class()
+    ('epoch 50.00 % - batch 50.00 %', array([50., 50.]))
     """
 
     input_type: ClassVar[type | None] = ConfusionStatsInput

@@ -19,6 +19,14 @@ class ConfusionMatrixMetric(Metric[AccuracyInput]):
 
     The shown line names the share on the diagonal and the most frequent mistake; `table()` is the whole as text and
     `matrix` as data. The log has a line per batch with its cells, `[[right, predicted, count], ...]`.
+
+    >>> from burn.train.metric import AccuracyInput, ConfusionMatrixMetric, MetricMetadata
+    >>> metric = ConfusionMatrixMetric(["cat", "dog"])
+    >>> metric.update(AccuracyInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1]), MetricMetadata.fake()).formatted
+    '66.67 % on the diagonal, most often dog taken for cat (1 times)'
+    >>> metric.matrix
+    array([[1, 0],
+           [1, 1]])
     """
 
     input_type: ClassVar[type | None] = AccuracyInput

@@ -19,7 +19,13 @@ def psutil() -> Any:
 
 
 class CpuUse(SystemMetric):
-    """How busy the processor is, in percent of all cores."""
+    """How busy the processor is, in percent of all cores. Needs `psutil`.
+
+    >>> from burn.train import CpuUse, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train_numeric(CpuUse())
+    >>> CpuUse().attributes().unit
+    '%'
+    """
 
     title, unit = "CPU Usage", "%"
 
@@ -29,7 +35,13 @@ class CpuUse(SystemMetric):
 
 
 class CpuMemory(SystemMetric):
-    """How much memory of the machine is in use, in gigabytes."""
+    """How much memory of the machine is in use, in gigabytes. Needs `psutil`.
+
+    >>> from burn.train.metric import CpuMemory, MetricMetadata
+    >>> metric = CpuMemory()
+    >>> print(metric.update(None, MetricMetadata.fake()).formatted)  # doctest: +ELLIPSIS
+    RAM Used: ... Gb
+    """
 
     title, unit = "CPU Memory", "Gb"
 
@@ -49,7 +61,13 @@ class CpuMemory(SystemMetric):
 
 
 class CpuTemperature(SystemMetric):
-    """The mean temperature of the processor's cores, in degrees Celsius, where the system tells it."""
+    """The mean temperature of the processor's cores, in degrees Celsius, where the system tells it. Needs `psutil`.
+
+    >>> from burn.train import CpuTemperature, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train_numeric(CpuTemperature())
+    >>> CpuTemperature().attributes().unit
+    '°C'
+    """
 
     title, unit = "CPU Temperature", "°C"
     interval = 1.0

@@ -15,7 +15,14 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class DiceInput:
-    """Masks of zeros and ones, predicted and right, both (batch, classes, ...)."""
+    """Masks of zeros and ones, predicted and right, both (batch, classes, ...).
+
+    >>> import numpy as np
+    >>> from burn.train.metric import DiceInput, DiceMetric, MetricMetadata
+    >>> masks = np.array([[[[1, 1], [0, 0]]]])  # (1, 1, 2, 2)
+    >>> DiceMetric().update(DiceInput(masks, masks), MetricMetadata.fake()).formatted
+    'epoch 1.0000 - batch 1.0000'
+    """
 
     outputs: Values
     targets: Values
@@ -25,6 +32,12 @@ class DiceMetric(StateMetric[DiceInput]):
     """The Dice coefficient, 2 |X ∩ Y| / (|X| + |Y|), of all masks of an epoch together.
 
     The first of several classes is the background, and left out unless `include_background`.
+
+    >>> import numpy as np
+    >>> from burn.train.metric import DiceInput, DiceMetric, MetricMetadata
+    >>> predicted, right = np.array([[[1, 1, 0, 0]]]), np.array([[[1, 0, 0, 0]]])
+    >>> DiceMetric().update(DiceInput(predicted, right), MetricMetadata.fake()).formatted
+    'epoch 0.6667 - batch 0.6667'
     """
 
     input_type: ClassVar[type | None] = DiceInput

@@ -13,7 +13,12 @@ from burn.train.metric.sequences import Texts, edit_distances, paired
 
 @dataclass(frozen=True)
 class CerInput:
-    """Transcriptions and references: token numbers (batch, length) that stand for characters, or strings."""
+    """Transcriptions and references: token numbers (batch, length) that stand for characters, or strings.
+
+    >>> from burn.train.metric import CerInput, CharErrorRate, MetricMetadata
+    >>> CharErrorRate().update(CerInput(["kitten"], ["sitting"]), MetricMetadata.fake()).formatted
+    'epoch 42.86 % - batch 42.86 %'
+    """
 
     outputs: Texts
     targets: Texts
@@ -21,7 +26,12 @@ class CerInput:
 
 @dataclass(frozen=True)
 class WerInput:
-    """Transcriptions and references: token numbers (batch, length) that stand for words, or strings."""
+    """Transcriptions and references: token numbers (batch, length) that stand for words, or strings.
+
+    >>> from burn.train.metric import MetricMetadata, WerInput, WordErrorRate
+    >>> WordErrorRate().update(WerInput(["the cat sat"], ["the cat sat down"]), MetricMetadata.fake()).formatted
+    'epoch 25.00 % - batch 25.00 %'
+    """
 
     outputs: Texts
     targets: Texts
@@ -54,7 +64,15 @@ class _ErrorRate(StateMetric[CerInput | WerInput]):
 
 
 class CharErrorRate(_ErrorRate):
-    """The character error rate, in percent: the edit distance by the length of the reference. Can exceed 100."""
+    """The character error rate, in percent: the edit distance by the length of the reference. Can exceed 100.
+
+    Sequences of token numbers end at `pad_token`.
+
+    >>> from burn.train.metric import CerInput, CharErrorRate, MetricMetadata
+    >>> metric = CharErrorRate(pad_token=0)
+    >>> metric.update(CerInput([[3, 4, 5, 0]], [[3, 4, 6, 7]]), MetricMetadata.fake()).formatted
+    'epoch 50.00 % - batch 50.00 %'
+    """
 
     input_type: ClassVar[type | None] = CerInput
     words = False
@@ -64,7 +82,14 @@ class CharErrorRate(_ErrorRate):
 
 
 class WordErrorRate(_ErrorRate):
-    """The word error rate, in percent: the edit distance in words by the length of the reference. Can exceed 100."""
+    """The word error rate, in percent: the edit distance in words by the length of the reference. Can exceed 100.
+
+    Sequences of token numbers end at `pad_token`.
+
+    >>> from burn.train.metric import MetricMetadata, WerInput, WordErrorRate
+    >>> WordErrorRate().update(WerInput(["a b c"], ["a x c"]), MetricMetadata.fake()).formatted
+    'epoch 33.33 % - batch 33.33 %'
+    """
 
     input_type: ClassVar[type | None] = WerInput
     words = True

@@ -8,7 +8,16 @@ from burn.train.metric.host import Array
 
 
 class FBetaScoreMetric(ConfusionStatsMetric):
-    """The weighted harmonic mean of precision and recall, in percent; recall weighs `beta` times as much."""
+    """The weighted harmonic mean of precision and recall, in percent; recall weighs `beta` times as much.
+
+    Make one with `binary`, `multiclass` or `multilabel`.
+
+    >>> from burn.train.metric import ConfusionStatsInput, FBetaScoreMetric, MetricMetadata
+    >>> metric = FBetaScoreMetric.multiclass(beta=1.0)
+    >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])
+    >>> metric.update(batch, MetricMetadata.fake()).formatted, metric.name()
+    ('epoch 66.67 % - batch 66.67 %', 'FBetaScore (1.0) @ TopK(1) [Macro]')
+    """
 
     def __init__(
         self, beta: float, rule: DecisionRule, reduction: ClassReduction, labels: bool, sigmoid: bool = False

@@ -50,7 +50,13 @@ class GpuMetric(SystemMetric):
 
 
 class GpuTemperature(GpuMetric):
-    """The temperature of the card, in degrees Celsius."""
+    """The temperature of the NVIDIA card of that `index`, in degrees Celsius. Needs `nvidia-ml-py`.
+
+    >>> from burn.train import GpuTemperature, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train_numeric(GpuTemperature(index=0))
+    >>> GpuTemperature().attributes().unit
+    '°C'
+    """
 
     title, unit = "GPU Temperature", "°C"
     interval = 1.0
@@ -62,7 +68,13 @@ class GpuTemperature(GpuMetric):
 
 
 class GpuUse(GpuMetric):
-    """How busy the card is, in percent."""
+    """How busy the NVIDIA card of that `index` is, in percent. Needs `nvidia-ml-py`.
+
+    >>> from burn.train import GpuUse, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train_numeric(GpuUse())
+    >>> GpuUse().attributes().unit
+    '%'
+    """
 
     title, unit = "GPU Usage", "%"
 
@@ -73,7 +85,13 @@ class GpuUse(GpuMetric):
 
 
 class GpuMemory(GpuMetric):
-    """How much memory of the card is in use, in gigabytes."""
+    """How much memory of the NVIDIA card of that `index` is in use, in gigabytes. Needs `nvidia-ml-py`.
+
+    >>> from burn.train import GpuMemory, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train_numeric(GpuMemory())
+    >>> GpuMemory().attributes().unit
+    'Gb'
+    """
 
     title, unit = "GPU Memory", "Gb"
 
@@ -94,7 +112,13 @@ class GpuMemory(GpuMetric):
 
 
 class CudaMetric(Metric[Any]):
-    """A line on every NVIDIA card: memory, load, power."""
+    """A line on every NVIDIA card: memory, load, power. Needs `nvidia-ml-py`; it is text, not a number.
+
+    >>> from burn.train import CudaMetric, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train(CudaMetric())
+    >>> CudaMetric().name()
+    'Cuda'
+    """
 
     def __init__(self) -> None:
         self._missing = False

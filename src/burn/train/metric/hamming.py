@@ -14,14 +14,28 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class HammingScoreInput:
-    """Scores and what is true, both (items, labels)."""
+    """Scores and what is true, both (items, labels).
+
+    >>> from burn.train.metric import HammingScore, HammingScoreInput, MetricMetadata
+    >>> batch = HammingScoreInput([[0.9, 0.1, 0.6]], [[1, 0, 0]])
+    >>> HammingScore().update(batch, MetricMetadata.fake()).formatted
+    'epoch 66.67 % - batch 66.67 %'
+    """
 
     outputs: Values
     targets: Values
 
 
 class HammingScore(StateMetric[HammingScoreInput]):
-    """The share of labels on whose presence the prediction and the target agree, in percent."""
+    """The share of labels on whose presence the prediction and the target agree, in percent.
+
+    A label is predicted where its score is above `threshold`; say `sigmoid=True` where scores are logits.
+
+    >>> from burn.train.metric import HammingScore, HammingScoreInput, MetricMetadata
+    >>> metric = HammingScore(threshold=0.5, sigmoid=True)
+    >>> metric.update(HammingScoreInput([[2.0, -2.0], [0.5, 0.5]], [[1, 0], [1, 0]]), MetricMetadata.fake()).formatted
+    'epoch 75.00 % - batch 75.00 %'
+    """
 
     input_type: ClassVar[type | None] = HammingScoreInput
     unit = "%"

@@ -10,7 +10,13 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 
 class IterationSpeedMetric(StateMetric[Any]):
-    """Batches a second, from one update to the next."""
+    """Batches a second, from one update to the next.
+
+    >>> from burn.train import IterationSpeedMetric, LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").metric_train_numeric(IterationSpeedMetric())
+    >>> IterationSpeedMetric().attributes().unit
+    'iter/sec'
+    """
 
     unit = "iter/sec"
     transient: ClassVar[tuple[str, ...]] = ("_last",)

@@ -10,7 +10,13 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 
 class LearningRateMetric(StateMetric[Any]):
-    """The learning rate, as the metadata of the step gives it. There is none in validation."""
+    """The learning rate, as the metadata of the step gives it. There is none in validation.
+
+    >>> from burn.train.metric import LearningRateMetric, MetricMetadata
+    >>> from burn.train import Progress
+    >>> LearningRateMetric().update(None, MetricMetadata(Progress(32, 128), lr=1e-3)).formatted
+    'epoch 0.001000 - batch 0.001000'
+    """
 
     higher_is_better = None
     significant = 4

@@ -12,13 +12,26 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class LossInput:
-    """The loss: a single value, or one for each item."""
+    """The loss: a single value, or one for each item.
+
+    >>> from burn.train.metric import LossInput, LossMetric, MetricMetadata
+    >>> LossMetric().update(LossInput(0.25), MetricMetadata.fake()).formatted
+    'epoch 0.2500 - batch 0.2500'
+    """
 
     tensor: Values
 
 
 class LossMetric(StateMetric[LossInput]):
-    """The mean of the losses. A loss that is already a mean weighs one, losses of single items weigh one each."""
+    """The mean of the losses. A loss that is already a mean weighs one, losses of single items weigh one each.
+
+    >>> from burn.train.metric import LossInput, LossMetric, MetricMetadata
+    >>> metric = LossMetric()
+    >>> for losses in ([1.0, 2.0, 3.0], [6.0]):
+    ...     print(metric.update(LossInput(losses), MetricMetadata.fake()).formatted)
+    epoch 2.000 - batch 2.000
+    epoch 3.000 - batch 6.000
+    """
 
     input_type: ClassVar[type | None] = LossInput
     higher_is_better = False

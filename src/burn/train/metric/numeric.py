@@ -11,7 +11,19 @@ Input = TypeVar("Input")
 
 
 class StateMetric(NumericMetric[Input]):
-    """A numeric metric with a state; a subclass sets the name and says how its values are read and written."""
+    """The base of numeric metrics that keep a mean: a subclass sets the name and writes `update`.
+
+    `unit`, `digits` or `significant` say how values are written, `higher_is_better` which way is better.
+
+    >>> from burn.train.metric import LossInput, MetricMetadata, StateMetric
+    >>> class Largest(StateMetric[LossInput]):
+    ...     input_type = LossInput
+    ...     def __init__(self): super().__init__("Largest loss")
+    ...     def update(self, item, metadata):
+    ...         return self.mean(max(item.tensor), len(item.tensor))
+    >>> Largest().update(LossInput([0.5, 2.0]), MetricMetadata.fake()).formatted
+    'epoch 2.00 - batch 2.00'
+    """
 
     unit: str = ""
     digits: int = 2

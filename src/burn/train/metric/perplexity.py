@@ -15,14 +15,29 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class PerplexityInput:
-    """Logits (tokens, vocabulary) and the right tokens (tokens,); also (batch, length, ...) and (batch, length)."""
+    """Logits (tokens, vocabulary) and the right tokens (tokens,); also (batch, length, ...) and (batch, length).
+
+    >>> import numpy as np
+    >>> from burn.train.metric import MetricMetadata, PerplexityInput, PerplexityMetric
+    >>> batch = PerplexityInput(np.zeros((2, 3, 10)), np.ones((2, 3), int))
+    >>> PerplexityMetric().update(batch, MetricMetadata.fake()).formatted
+    'epoch 10.00 - batch 10.00'
+    """
 
     outputs: Values
     targets: Values
 
 
 class PerplexityMetric(StateMetric[PerplexityInput]):
-    """The exponential of the mean negative log-likelihood of the right tokens; over an epoch, of all its tokens."""
+    """The exponential of the mean negative log-likelihood of the right tokens; over an epoch, of all its tokens.
+
+    Tokens whose target is `pad_token` are left out.
+
+    >>> from burn.train.metric import MetricMetadata, PerplexityInput, PerplexityMetric
+    >>> metric = PerplexityMetric(pad_token=0)
+    >>> metric.update(PerplexityInput([[0.0, 2.0], [0.0, 0.0], [5.0, 0.0]], [1, 1, 0]), MetricMetadata.fake()).formatted
+    'epoch 1.507 - batch 1.507'
+    """
 
     input_type: ClassVar[type | None] = PerplexityInput
     higher_is_better = False

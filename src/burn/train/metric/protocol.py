@@ -25,7 +25,13 @@ Input = TypeVar("Input")
 
 @dataclass(frozen=True, slots=True)
 class MetricMetadata:
-    """Where the training stands when a metric is updated. `lr` is None outside of training."""
+    """Where the training stands when a metric is updated. `lr` is None outside of training.
+
+    >>> from burn.train.metric import MetricMetadata
+    >>> metadata = MetricMetadata.fake()  # for tests of metrics
+    >>> metadata.epoch, metadata.iteration, metadata.lr
+    (1, 0, None)
+    """
 
     progress: Progress
     epoch: int = 1
@@ -41,7 +47,12 @@ class MetricMetadata:
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
-    """What one update gives: a line to show, and the text for the log (`value,count` or `value`)."""
+    """What one update gives: a line to show, and the text for the log (`value,count` or `value`).
+
+    >>> from burn.train.metric import MetricEntry
+    >>> MetricEntry(name="Loss", formatted="epoch 0.51 - batch 0.48", serialize="0.48,32").serialize
+    '0.48,32'
+    """
 
     name: str
     formatted: str
@@ -50,7 +61,13 @@ class MetricEntry:
 
 @dataclass(frozen=True, slots=True)
 class MetricAttributes:
-    """What a numeric metric's values mean: their unit, and whether more is better (None: neither)."""
+    """What a numeric metric's values mean: their unit, and whether more is better (None: neither).
+
+    >>> from burn.train.metric import AccuracyMetric, LearningRateMetric
+    >>> AccuracyMetric().attributes().unit, AccuracyMetric().attributes().higher_is_better
+    ('%', True)
+    >>> LearningRateMetric().attributes().higher_is_better
+    """
 
     unit: str | None = None
     higher_is_better: bool | None = None
@@ -58,7 +75,22 @@ class MetricAttributes:
 
 
 class Metric(ABC, Generic[Input]):
-    """Something followed over a training. Give each instance a name of its own, with its parameters in it."""
+    """Something followed over a training. Give each instance a name of its own, with its parameters in it.
+
+    `input_type` is the class that outputs adapt to; None for a metric that needs no output. One with a number inherits
+    from `NumericMetric`.
+
+    >>> from burn.train.metric import LossInput, Metric, MetricEntry, MetricMetadata
+    >>> class Sign(Metric[LossInput]):
+    ...     input_type = LossInput
+    ...     def name(self): return "Sign"
+    ...     def update(self, item, metadata):
+    ...         text = "positive" if item.tensor[0] > 0 else "not positive"
+    ...         return MetricEntry("Sign", text, text)
+    ...     def clear(self): pass
+    >>> Sign().update(LossInput([0.5]), MetricMetadata.fake()).formatted
+    'positive'
+    """
 
     input_type: ClassVar[type | None] = None
     """The class that the step's output is adapted to; None when the metric reads the system or the metadata only."""
@@ -92,7 +124,15 @@ class Metric(ABC, Generic[Input]):
 
 
 class Numeric(ABC):
-    """A metric with a number."""
+    """What a metric with a number has: `value()` of the last batch, `running_value()` of the epoch so far.
+
+    >>> from burn.train.metric import LossInput, LossMetric, MetricMetadata, Numeric
+    >>> metric = LossMetric()
+    >>> for loss in (4.0, 2.0):
+    ...     _ = metric.update(LossInput(loss), MetricMetadata.fake())
+    >>> isinstance(metric, Numeric), metric.value(), metric.running_value()
+    (True, 2.0, 3.0)
+    """
 
     @abstractmethod
     def value(self) -> float:
@@ -104,4 +144,21 @@ class Numeric(ABC):
 
 
 class NumericMetric(Metric[Input], Numeric):
-    """A metric that is numeric: it can be plotted, summarised, and steer strategies."""
+    """A metric that is numeric: it can be plotted, summarised, and steer strategies.
+
+    `StateMetric` is less to write where the value of an epoch is a mean.
+
+    >>> from burn.train.metric import FormatOptions, LossInput, MetricMetadata, NumericMetric, NumericMetricState
+    >>> class Spread(NumericMetric[LossInput]):
+    ...     input_type = LossInput
+    ...     def __init__(self): self.state = NumericMetricState()
+    ...     def name(self): return "Spread"
+    ...     def update(self, item, metadata):
+    ...         spread = max(item.tensor) - min(item.tensor)
+    ...         return self.state.update(spread, len(item.tensor), FormatOptions("Spread").precision(1))
+    ...     def clear(self): self.state.reset()
+    ...     def value(self): return self.state.value()
+    ...     def running_value(self): return self.state.running_value()
+    >>> Spread().update(LossInput([1.0, 4.0]), MetricMetadata.fake()).formatted
+    'epoch 3.0 - batch 3.0'
+    """

@@ -29,6 +29,11 @@ class RankingInput:
     """Scores (items, classes) or (items,), and targets: classes (items,), or a table (items, classes) of what is true.
 
     Scores are probabilities or logits of a softmax: rows that are no probabilities are made some.
+
+    >>> from burn.train.metric import AurocMetric, MetricMetadata, RankingInput
+    >>> batch = RankingInput([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0])
+    >>> AurocMetric.binary().update(batch, MetricMetadata.fake()).formatted
+    'epoch 75.00 % - batch 75.00 %'
     """
 
     outputs: Values
@@ -148,7 +153,14 @@ class RankingMetric(StateMetric[RankingInput]):
 class AurocMetric(RankingMetric):
     """The area under the receiver operating characteristic, in percent: how often a true item is ahead of another.
 
-    Of classes, each against the rest. Equal scores count half. A batch with one kind of items only counts as 50 %.
+    Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`. Equal scores count half. A batch
+    with one kind of items only counts as 50 %.
+
+    >>> from burn.train.metric import AurocMetric, MetricMetadata, RankingInput
+    >>> metric = AurocMetric.multiclass()
+    >>> scores = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.4, 0.1, 0.5], [0.1, 0.6, 0.3]]
+    >>> metric.update(RankingInput(scores, [0, 1, 2, 2]), MetricMetadata.fake()).formatted
+    'epoch 84.72 % - batch 84.72 %'
     """
 
     input_type: ClassVar[type | None] = RankingInput
@@ -165,7 +177,15 @@ class AurocMetric(RankingMetric):
 
 
 class AucPrMetric(RankingMetric):
-    """The area under the curve of precision over recall, as average precision, in percent."""
+    """The area under the curve of precision over recall, as average precision, in percent.
+
+    Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`.
+
+    >>> from burn.train.metric import AucPrMetric, MetricMetadata, RankingInput
+    >>> metric = AucPrMetric.binary()
+    >>> metric.update(RankingInput([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0]), MetricMetadata.fake()).formatted
+    'epoch 83.33 % - batch 83.33 %'
+    """
 
     input_type: ClassVar[type | None] = RankingInput
     title = "AUC-PR"

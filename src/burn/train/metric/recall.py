@@ -7,7 +7,13 @@ from burn.train.metric.host import Array
 
 
 class RecallMetric(RatioMetric):
-    """True positives of all that is true, in percent. Make one with `binary`, `multiclass` or `multilabel`."""
+    """True positives of all that is true, in percent. Make one with `binary`, `multiclass` or `multilabel`.
+
+    >>> from burn.train.metric import ConfusionStatsInput, MetricMetadata, RecallMetric
+    >>> metric = RecallMetric.binary(threshold=0.5)
+    >>> metric.update(ConfusionStatsInput([0.9, 0.8, 0.3], [1, 0, 1]), MetricMetadata.fake()).formatted
+    'epoch 50.00 % - batch 50.00 %'
+    """
 
     title = "Recall"
 

@@ -15,7 +15,12 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class RegressionInput:
-    """Predictions and the truth, of one shape."""
+    """Predictions and the truth, of one shape.
+
+    >>> from burn.train.metric import MeanAbsoluteErrorMetric, MetricMetadata, RegressionInput
+    >>> MeanAbsoluteErrorMetric().update(RegressionInput([1.0, 2.0], [1.0, 4.0]), MetricMetadata.fake()).formatted
+    'epoch 1.000 - batch 1.000'
+    """
 
     outputs: Values
     targets: Values
@@ -27,7 +32,12 @@ class RegressionInput:
 
 
 class MeanSquaredErrorMetric(StateMetric[RegressionInput]):
-    """The mean of the squared differences."""
+    """The mean of the squared differences.
+
+    >>> from burn.train.metric import MeanSquaredErrorMetric, MetricMetadata, RegressionInput
+    >>> MeanSquaredErrorMetric().update(RegressionInput([1.0, 2.0], [1.0, 4.0]), MetricMetadata.fake()).formatted
+    'epoch 2.000 - batch 2.000'
+    """
 
     input_type: ClassVar[type | None] = RegressionInput
     significant = 4
@@ -44,7 +54,12 @@ class MeanSquaredErrorMetric(StateMetric[RegressionInput]):
 
 
 class RootMeanSquaredErrorMetric(StateMetric[RegressionInput]):
-    """The root of the mean of the squared differences; over an epoch, of all of them."""
+    """The root of the mean of the squared differences; over an epoch, of all of them.
+
+    >>> from burn.train.metric import MetricMetadata, RegressionInput, RootMeanSquaredErrorMetric
+    >>> RootMeanSquaredErrorMetric().update(RegressionInput([1.0, 2.0], [1.0, 4.0]), MetricMetadata.fake()).formatted
+    'epoch 1.414 - batch 1.414'
+    """
 
     input_type: ClassVar[type | None] = RegressionInput
     significant = 4
@@ -70,7 +85,12 @@ class RootMeanSquaredErrorMetric(StateMetric[RegressionInput]):
 
 
 class MeanAbsoluteErrorMetric(StateMetric[RegressionInput]):
-    """The mean of the differences without their sign."""
+    """The mean of the differences without their sign.
+
+    >>> from burn.train.metric import MeanAbsoluteErrorMetric, MetricMetadata, RegressionInput
+    >>> MeanAbsoluteErrorMetric().update(RegressionInput([1.0, 2.0], [1.0, 5.0]), MetricMetadata.fake()).formatted
+    'epoch 1.500 - batch 1.500'
+    """
 
     input_type: ClassVar[type | None] = RegressionInput
     significant = 4
@@ -90,6 +110,10 @@ class R2ScoreMetric(StateMetric[RegressionInput]):
 
     Several outputs of an item are taken one by one and their mean is given. Where the targets are all equal, the score
     is 1 for perfect predictions and 0 otherwise.
+
+    >>> from burn.train.metric import MetricMetadata, R2ScoreMetric, RegressionInput
+    >>> R2ScoreMetric().update(RegressionInput([1.0, 2.0, 3.0], [1.0, 2.0, 4.0]), MetricMetadata.fake()).formatted
+    'epoch 0.7857 - batch 0.7857'
     """
 
     input_type: ClassVar[type | None] = RegressionInput

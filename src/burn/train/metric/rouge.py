@@ -14,14 +14,27 @@ from burn.train.metric.sequences import Texts, common_lengths, paired
 
 @dataclass(frozen=True)
 class RougeLInput:
-    """Summaries and references, one for each: token numbers (batch, length), or strings."""
+    """Summaries and references, one for each: token numbers (batch, length), or strings.
+
+    >>> from burn.train.metric import MetricMetadata, RougeLInput, RougeLScore
+    >>> RougeLScore().update(RougeLInput(["the cat sat"], ["the old cat sat down"]), MetricMetadata.fake()).formatted
+    'epoch 75.00 % - batch 75.00 %'
+    """
 
     outputs: Texts
     targets: Texts
 
 
 class RougeLScore(StateMetric[RougeLInput]):
-    """The F1 score of the longest common subsequence of words, in percent: the mean over texts."""
+    """The F1 score of the longest common subsequence of words, in percent: the mean over texts.
+
+    Sequences of token numbers end at `pad_token`.
+
+    >>> from burn.train.metric import MetricMetadata, RougeLInput, RougeLScore
+    >>> metric = RougeLScore(pad_token=0)
+    >>> metric.update(RougeLInput([[3, 4, 5, 0]], [[3, 5, 4, 6]]), MetricMetadata.fake()).formatted
+    'epoch 57.14 % - batch 57.14 %'
+    """
 
     input_type: ClassVar[type | None] = RougeLInput
     unit = "%"

@@ -14,7 +14,14 @@ from burn.train.metric.protocol import MetricEntry
 
 
 class FormatOptions:
-    """How the values of a metric are written: `FormatOptions("Accuracy").unit("%").precision(2)`."""
+    """How the values of a metric are written: `FormatOptions("Accuracy").unit("%").precision(2)`.
+
+    >>> from burn.train.metric import FormatOptions
+    >>> FormatOptions("Accuracy").unit("%").precision(1).write(97.123)
+    '97.1 %'
+    >>> FormatOptions("Loss").significant(3).write(0.012345)
+    '0.0123'
+    """
 
     __slots__ = ("name", "_unit", "_precision", "_significant")
 
@@ -50,7 +57,12 @@ class FormatOptions:
 
 
 def format_float(value: float, precision: int | None) -> str:
-    """A number for people: what would be rounded to nothing is written with an exponent, as in `1.00e-4`."""
+    """A number for people: what would be rounded to nothing is written with an exponent.
+
+    >>> from burn.train.metric import format_float
+    >>> format_float(3.14159, 2), format_float(0.0001, 2)
+    ('3.14', '1.00e-4')
+    """
     if precision is None:
         return repr(float(value))
     if value and abs(value) < 10.0**-precision:
@@ -71,7 +83,14 @@ def format_significant(value: float, digits: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NumericEntry:
-    """A value of a metric's log: that of a batch with the number of things it is a mean of, or a value alone."""
+    """A value of a metric's log: that of a batch with the number of things it is a mean of, or a value alone.
+
+    >>> from burn.train.metric import NumericEntry
+    >>> NumericEntry(0.25, 32).serialize()
+    '0.25,32'
+    >>> NumericEntry.deserialize("0.25,32").value
+    0.25
+    """
 
     value: float
     count: int | None = None
@@ -91,7 +110,15 @@ class NumericEntry:
 
 
 class NumericMetricState:
-    """The value of the last batch, and the running mean."""
+    """The value of the last batch, and the running mean, weighted by the size of batches.
+
+    >>> from burn.train.metric import FormatOptions, NumericMetricState
+    >>> state = NumericMetricState()
+    >>> for value, batch_size in ((1.0, 30), (3.0, 10)):
+    ...     print(state.update(value, batch_size, FormatOptions("Loss").precision(2)).formatted)
+    epoch 1.00 - batch 1.00
+    epoch 1.50 - batch 3.00
+    """
 
     __slots__ = ("_current", "_running", "_sum", "_count")
 

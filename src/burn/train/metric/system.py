@@ -30,7 +30,17 @@ def say_once(name: str, reason: object) -> None:
 
 
 class SystemMetric(NumericMetric[Any]):
-    """A number of the machine, read at most every `interval` seconds."""
+    """A number of the machine, read at most every `interval` seconds: a subclass writes `title`, `unit` and `read`.
+
+    A sensor that is missing never fails a training: its value is NaN, and the log says why.
+
+    >>> from burn.train.metric import MetricMetadata, SystemMetric
+    >>> class OpenFiles(SystemMetric):
+    ...     title, unit = "Open Files", ""
+    ...     def read(self): return 3.0
+    >>> OpenFiles().update(None, MetricMetadata.fake()).formatted
+    'Open Files: 3.00 '
+    """
 
     title: str
     unit: str
