@@ -38,7 +38,32 @@ from burn.train.strategy.protocol import TrainingStrategy
 
 
 class LearnerBuilder:
-    """Makes a learner. Each option gives the builder itself back; `build` checks all of them at once."""
+    """Makes a learner: everything a training can be told, in one chain. `build` checks all of it at once.
+
+    `directory` is where logs, checkpoints and the summary go. Without other wishes: one epoch, where the model is, no
+    metrics, no checkpoints, steps captured by `burn.compile`.
+
+    >>> import burn
+    >>> from burn import nn
+    >>> from burn.nn.loss import MseLoss
+    >>> from burn.optim import SgdConfig
+    >>> from burn.train import LearnerBuilder, LossMetric, NoRenderer, RegressionOutput, Split, TrainOutput
+    >>> class Line(burn.Module):
+    ...     layer: nn.Linear
+    ...     def valid_step(self, batch):
+    ...         output = self.layer(batch[0])
+    ...         return RegressionOutput(MseLoss()(output, batch[1]), output, batch[1])
+    ...     def train_step(self, batch):
+    ...         item = self.valid_step(batch)
+    ...         return TrainOutput(self, item.loss.backward(), item)
+    >>> x = burn.tensor([[0.0], [1.0], [2.0]])
+    >>> model = Line(nn.LinearConfig(1, 1).init(x.device))
+    >>> builder = LearnerBuilder("artifacts").metrics([LossMetric()]).renderer(NoRenderer()).num_epochs(2)
+    >>> learner = builder.build(model, SgdConfig().init(), 0.1)
+    >>> model = learner.fit([(x, 2 * x)] * 20, [(x, 2 * x)])
+    >>> learner.store.mean("Loss", 2, Split.Valid) < learner.store.mean("Loss", 1, Split.Valid)
+    True
+    """
 
     def __init__(self, directory: Any) -> None:
         self._settings = LearnerSettings(Path(directory))
@@ -211,7 +236,11 @@ class LearnerBuilder:
         return self
 
     def build(self, model: Any, optim: Any, lr_scheduler: Any) -> Learner:
-        """The learner. The learning rate is a number, a scheduler, or its config."""
+        """The learner of a model with `train_step` and `valid_step`, an optimizer, and a learning rate.
+
+        The rate is a number, a scheduler, or its config. Everything that cannot be as it was asked for is reported at
+        once, before anything is written.
+        """
         faults: list[str] = []
         try:
             scheduler: Any = as_scheduler(lr_scheduler)

@@ -19,7 +19,23 @@ from burn.train.store import EventStore, Split
 
 
 class TrainingContext:
-    """Where a training stands."""
+    """Where a training stands: what callbacks are given.
+
+    `model`, `optim`, `epoch`, `iteration` (in the epoch), `step` (since the first), `lr`, `split`, `store`, `directory`
+    and the `items` of the last batch. `stop` ends the training.
+
+    >>> from pathlib import Path
+    >>> from burn.train import EventStore, Interrupter, Split, TrainingContext
+    >>> store, interrupter = EventStore(), Interrupter()
+    >>> context = TrainingContext(Path("artifacts"), interrupter, store)  # the learner makes it
+    >>> context.epoch = 1
+    >>> store.add(Split.Valid, 1, "Loss", 0.25)
+    >>> context.metric("Loss")
+    0.25
+    >>> context.stop("enough")
+    >>> interrupter.reason
+    'enough'
+    """
 
     def __init__(self, directory: Path, interrupter: Interrupter, store: EventStore) -> None:
         self.directory, self.interrupter, self.store = directory, interrupter, store
@@ -56,7 +72,17 @@ class TrainingContext:
 
 
 class Callback:
-    """Does nothing at each turning point; a subclass writes the methods it needs."""
+    """Does nothing at each turning point of a training; a subclass writes the methods it needs.
+
+    The training thread calls them in the order given; what they raise ends the training.
+
+    >>> from burn.train import Callback, LearnerBuilder
+    >>> class GoodEnough(Callback):
+    ...     def on_epoch_end(self, context):
+    ...         if context.metric("Loss") < 0.01:
+    ...             context.stop("the loss is small enough")
+    >>> builder = LearnerBuilder("artifacts").callbacks([GoodEnough()])
+    """
 
     def on_train_start(self, context: TrainingContext) -> None:
         """The first batch is about to come."""

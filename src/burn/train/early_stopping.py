@@ -16,13 +16,23 @@ from burn.train.store import Aggregate, Direction, EventStore, Split, kind_fault
 
 
 class StoppingCondition:
-    """When to stop. The variant is `NoImprovementSince(n_epochs)`."""
+    """When to stop. The variant is `NoImprovementSince(n_epochs)`.
+
+    >>> from burn.train import StoppingCondition
+    >>> StoppingCondition.NoImprovementSince(n_epochs=3).n_epochs
+    3
+    """
 
     NoImprovementSince: ClassVar[type[NoImprovementSince]]
 
 
 class NoImprovementSince(StoppingCondition):
-    """Stop when the best epoch lies `n_epochs` back."""
+    """Stop when the best epoch lies `n_epochs` back.
+
+    >>> from burn.train import NoImprovementSince
+    >>> NoImprovementSince(3).n_epochs
+    3
+    """
 
     def __init__(self, n_epochs: int) -> None:
         if not isinstance(n_epochs, int) or isinstance(n_epochs, bool) or n_epochs < 1:
@@ -37,7 +47,17 @@ StoppingCondition.NoImprovementSince = NoImprovementSince
 
 
 class EarlyStoppingStrategy(ABC):
-    """Decides after each epoch whether the training ends."""
+    """Decides after each epoch whether the training ends: a subclass writes `should_stop`, a reason or None.
+
+    >>> from burn.train import EarlyStoppingStrategy, EventStore, Split
+    >>> class GoodEnough(EarlyStoppingStrategy):
+    ...     def should_stop(self, epoch, store):
+    ...         return "good enough" if store.mean("Loss", epoch, Split.Valid) < 0.1 else None
+    >>> store = EventStore()
+    >>> store.add(Split.Valid, 1, "Loss", 0.05)
+    >>> GoodEnough().should_stop(1, store)
+    'good enough'
+    """
 
     @abstractmethod
     def should_stop(self, epoch: int, store: EventStore) -> str | None:
@@ -57,7 +77,20 @@ class EarlyStoppingStrategy(ABC):
 
 
 class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
-    """Follows one metric. Only strict improvements count; in the first `warmup_epochs` it never stops."""
+    """Follows one metric. Only strict improvements count; in the first `warmup_epochs` it never stops.
+
+    `metric` is a metric or its name.
+
+    >>> from burn.train import Aggregate, Direction, EventStore, MetricEarlyStoppingStrategy, Split, StoppingCondition
+    >>> condition = StoppingCondition.NoImprovementSince(2)
+    >>> strategy = MetricEarlyStoppingStrategy("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid, condition)
+    >>> store = EventStore()
+    >>> for epoch, loss in enumerate((0.5, 0.7, 0.6), start=1):
+    ...     store.add(Split.Valid, epoch, "Loss", loss)
+    >>> strategy.should_stop(2, store)
+    >>> strategy.should_stop(3, store)
+    'Loss (valid) has not improved since epoch 1, where it was 0.5; 2 epochs without improvement end the training'
+    """
 
     def __init__(
         self,

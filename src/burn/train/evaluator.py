@@ -28,7 +28,24 @@ EVENTS = 64
 
 
 class EvaluatorBuilder:
-    """Makes an evaluator. Each option gives the builder itself back."""
+    """Makes an evaluator: metrics of a trained model on data that it was not trained with.
+
+    Logs go to `directory`/test. Without other wishes nothing is shown and the step is captured.
+
+    >>> import burn
+    >>> from burn import nn
+    >>> from burn.train import EvaluatorBuilder, MeanAbsoluteErrorMetric, RegressionOutput
+    >>> class Line(burn.Module):
+    ...     layer: nn.Linear
+    ...     def valid_step(self, batch):
+    ...         output = self.layer(batch[0])
+    ...         return RegressionOutput((output - batch[1]).abs().mean(), output, batch[1])
+    >>> model = Line(nn.Linear(weight=burn.tensor([[2.0]]), bias=burn.tensor([0.5])))
+    >>> x = burn.tensor([[0.0], [1.0], [2.0]])
+    >>> evaluator = EvaluatorBuilder("artifacts").metrics([MeanAbsoluteErrorMetric()]).build(model)
+    >>> evaluator.eval("night", [(x, 2 * x)])
+    {'Mean Absolute Error': 0.5}
+    """
 
     def __init__(self, directory: Any) -> None:
         self._directory = Path(directory)
@@ -73,7 +90,20 @@ class EvaluatorBuilder:
 
 
 class Evaluator:
-    """Evaluates a model in inference mode."""
+    """Evaluates a model in inference mode. `EvaluatorBuilder` makes one, and shows how.
+
+    >>> import burn
+    >>> from burn.train import EvaluatorBuilder, LossMetric
+    >>> from burn.train.metric import LossInput, register_adaptor
+    >>> class Constant(burn.Module):
+    ...     weight: burn.Param
+    ...     def valid_step(self, batch):
+    ...         return LossInput((self.weight - batch).abs().mean())
+    >>> _ = register_adaptor(LossInput, LossInput, lambda item: item)
+    >>> evaluator = EvaluatorBuilder("artifacts").metrics([LossMetric()]).build(Constant(burn.Param.from_data([1.0])))
+    >>> evaluator.eval_all({"day": [burn.tensor([1.5])], "night": [burn.tensor([3.0])]})
+    {'day': {'Loss': 0.5}, 'night': {'Loss': 2.0}}
+    """
 
     def __init__(
         self,

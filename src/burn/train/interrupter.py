@@ -12,7 +12,17 @@ from threading import Event
 
 
 class Interrupter:
-    """Asks for a stop, and tells whether one was asked for."""
+    """Asks for a stop, and tells whether one was asked for: from a key, a signal, a callback or another thread.
+
+    The learner finishes the batch, ends the epoch, writes the checkpoint and returns the model.
+
+    >>> from burn.train import Interrupter, LearnerBuilder
+    >>> interrupter = Interrupter()
+    >>> builder = LearnerBuilder("artifacts").with_interrupter(interrupter)
+    >>> interrupter.stop("the loss is small enough")
+    >>> interrupter.should_stop(), interrupter.reason
+    (True, 'the loss is small enough')
+    """
 
     __slots__ = ("_asked", "_reason", "served")
 

@@ -26,7 +26,24 @@ from burn.train.training import Training
 
 
 class Learner:
-    """Trains a model with `fit`."""
+    """Trains a model with `fit`. `LearnerBuilder` makes one, and shows how.
+
+    `learner.store` has the metrics of all epochs, `learner.interrupter()` stops a training from elsewhere.
+
+    >>> import burn
+    >>> from burn.optim import SgdConfig
+    >>> from burn.train import LearnerBuilder, NoRenderer, TrainOutput
+    >>> class Constant(burn.Module):
+    ...     weight: burn.Param
+    ...     def valid_step(self, batch):
+    ...         return ((self.weight - batch) ** 2).sum()
+    ...     def train_step(self, batch):
+    ...         return TrainOutput(self, self.valid_step(batch).backward(), item=None)
+    >>> builder = LearnerBuilder("artifacts").renderer(NoRenderer())
+    >>> learner = builder.build(Constant(burn.Param.from_data([0.0])), SgdConfig().init(), 0.25)
+    >>> learner.fit([burn.tensor([4.0])] * 3).weight.tolist()
+    [3.5]
+    """
 
     def __init__(self, settings: LearnerSettings, model: Any, optim: Any, scheduler: Any) -> None:
         self.settings = settings

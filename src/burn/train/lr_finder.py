@@ -23,7 +23,16 @@ WIDTH, HEIGHT, MARGIN = 640, 360, 48
 
 @dataclass(frozen=True)
 class LrCurve:
-    """Learning rates, the losses they gave, and the losses smoothed."""
+    """Learning rates, the losses they gave, and the losses smoothed: what `find_lr` found.
+
+    `suggestion` is the rate at which the loss falls fastest, `plot(path)` draws the curve.
+
+    >>> from burn.train import LrCurve
+    >>> rates = tuple(10.0 ** (i / 5 - 6) for i in range(30))
+    >>> losses = tuple(1.0 if rate < 1e-3 else 0.5 if rate < 1e-1 else 4.0 for rate in rates)
+    >>> round(LrCurve(rates, losses, losses).suggestion, 4)
+    0.0003
+    """
 
     rates: tuple[float, ...]
     losses: tuple[float, ...]
@@ -91,9 +100,26 @@ def find_lr(
     smoothing: float = 0.9,
     diverges_at: float = 4.0,
 ) -> LrCurve:
-    """Train with rates from `lowest` to `highest`; it ends early when the smoothed loss is `diverges_at` x the best.
+    """Train for some batches while the rate grows, and look where the loss falls fastest.
 
-    The item of a step needs a `loss`. Loaders shorter than `batches` are gone through several times.
+    Rates grow from `lowest` to `highest` over `batches`; it ends early when the smoothed loss is `diverges_at` x the
+    best. The item of a step needs a `loss`. Loaders shorter than `batches` are gone through several times. Neither the
+    model nor the optimizer is changed.
+
+    >>> import burn
+    >>> from burn import nn
+    >>> from burn.optim import SgdConfig
+    >>> from burn.train import RegressionOutput, TrainOutput, find_lr
+    >>> class Line(burn.Module):
+    ...     layer: nn.Linear
+    ...     def train_step(self, batch):
+    ...         output = self.layer(batch[0])
+    ...         loss = ((output - batch[1]) ** 2).mean()
+    ...         return TrainOutput(self, loss.backward(), RegressionOutput(loss, output, batch[1]))
+    >>> x = burn.tensor([[0.0], [1.0], [2.0]])
+    >>> curve = find_lr(Line(nn.LinearConfig(1, 1).init(x.device)), SgdConfig().init(), [(x, 2 * x)], batches=20)
+    >>> len(curve.rates), 1e-7 < curve.suggestion < 1.0
+    (20, True)
     """
     faults = []
     if not 0 < lowest < highest:

@@ -55,7 +55,19 @@ class StepOutput:
 
 @dataclass
 class ClassificationOutput(StepOutput):
-    """The loss, scores (items, classes) and the right classes (items,). Two classes may share one column of scores."""
+    """The loss, scores (items, classes) and the right classes (items,). Two classes may share one column of scores.
+
+    What a step returns for `LossMetric`, `AccuracyMetric` and the other metrics of classes to read.
+
+    >>> import burn
+    >>> from burn.nn.loss import CrossEntropyLoss
+    >>> from burn.train import AccuracyMetric, ClassificationOutput
+    >>> from burn.train.metric import MetricMetadata, adapt
+    >>> scores, classes = burn.tensor([[2.0, 0.0], [0.0, 1.0]]), burn.tensor([0, 0])
+    >>> item = ClassificationOutput(CrossEntropyLoss()(scores, classes), scores, classes)
+    >>> AccuracyMetric().update(adapt(item, AccuracyMetric()), MetricMetadata.fake()).formatted
+    'epoch 50.00 % - batch 50.00 %'
+    """
 
     loss: Tensor
     output: Tensor
@@ -64,7 +76,16 @@ class ClassificationOutput(StepOutput):
 
 @dataclass
 class MultiLabelClassificationOutput(StepOutput):
-    """The loss, scores (items, labels) and what is true (items, labels)."""
+    """The loss, scores (items, labels) and what is true (items, labels).
+
+    >>> import burn
+    >>> from burn.train import HammingScore, MultiLabelClassificationOutput
+    >>> from burn.train.metric import MetricMetadata, adapt
+    >>> scores, truth = burn.tensor([[0.9, 0.1], [0.2, 0.7]]), burn.tensor([[1, 0], [1, 1]])
+    >>> item = MultiLabelClassificationOutput(burn.tensor(0.3), scores, truth)
+    >>> HammingScore().update(adapt(item, HammingScore()), MetricMetadata.fake()).formatted
+    'epoch 75.00 % - batch 75.00 %'
+    """
 
     loss: Tensor
     output: Tensor
@@ -73,7 +94,17 @@ class MultiLabelClassificationOutput(StepOutput):
 
 @dataclass
 class RegressionOutput(StepOutput):
-    """The loss, predictions and the truth, both of one shape."""
+    """The loss, predictions and the truth, both of one shape.
+
+    >>> import burn
+    >>> from burn.train import MeanAbsoluteErrorMetric, RegressionOutput
+    >>> from burn.train.metric import MetricMetadata, adapt
+    >>> output, targets = burn.tensor([1.0, 2.0]), burn.tensor([1.5, 2.0])
+    >>> item = RegressionOutput(((output - targets) ** 2).mean(), output, targets)
+    >>> metric = MeanAbsoluteErrorMetric()
+    >>> metric.update(adapt(item, metric), MetricMetadata.fake()).formatted
+    'epoch 0.2500 - batch 0.2500'
+    """
 
     loss: Tensor
     output: Tensor
@@ -85,6 +116,12 @@ class SequenceOutput(StepOutput):
     """The loss, logits (batch, length, vocabulary) and the right tokens (batch, length).
 
     `predictions` (batch, length) are decoded tokens, where the most likely ones are not what is meant.
+
+    >>> import burn
+    >>> from burn.train import SequenceOutput
+    >>> logits = burn.tensor([[[0.1, 0.9], [0.8, 0.2]]])
+    >>> SequenceOutput(burn.tensor(0.5), logits, burn.tensor([[1, 0]])).tokens().tolist()
+    [[1, 0]]
     """
 
     loss: Tensor

@@ -33,7 +33,12 @@ FLUSH_SECONDS = 1.0
 
 
 class MetricError(BurnError, RuntimeError):
-    """A metric, a logger or a renderer that failed. `__cause__` is the error itself."""
+    """A metric, a logger or a renderer that failed. `__cause__` is the error itself.
+
+    >>> from burn.train import MetricError
+    >>> issubclass(MetricError, RuntimeError)
+    True
+    """
 
 
 @dataclass(frozen=True, slots=True)

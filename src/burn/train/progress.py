@@ -9,7 +9,13 @@ from burn.data.dataloader import Progress
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """The place of one batch in a training. Epochs and iterations count from 1."""
+    """The place of one batch in a training. Epochs and iterations count from 1.
+
+    >>> from burn.train import Progress, TrainingProgress
+    >>> place = TrainingProgress(Progress(640, 1280), epoch=2, epoch_total=10, iteration=20)
+    >>> place.progress.share
+    0.5
+    """
 
     progress: Progress
     epoch: int

@@ -35,7 +35,14 @@ USUAL: Any = object()
 
 @dataclass(slots=True)
 class LearnerSettings:
-    """The options of a learner, with their defaults."""
+    """The options of a learner, with their defaults; `LearnerBuilder` fills them in.
+
+    >>> from pathlib import Path
+    >>> from burn.train import LearnerSettings
+    >>> settings = LearnerSettings(Path("artifacts"))
+    >>> settings.num_epochs, settings.accumulation, settings.capture
+    (1, 1, True)
+    """
 
     directory: Path
     metrics: dict[Split, list[tuple[Metric[Any], bool]]] = field(

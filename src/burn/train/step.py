@@ -37,6 +37,19 @@ class TrainOutput(Generic[Item]):
 
     `grads` is the result of `backward()`. It may also be the loss itself: then the learner calls `backward`, and can
     scale the loss where the precision is low (see `LearnerBuilder.mixed_precision`).
+
+    >>> import burn
+    >>> from burn import nn
+    >>> from burn.train import TrainOutput
+    >>> class Line(burn.Module):
+    ...     layer: nn.Linear
+    ...     def train_step(self, batch):
+    ...         loss = ((self.layer(batch[0]) - batch[1]) ** 2).mean()
+    ...         return TrainOutput(self, loss.backward(), item=loss)
+    >>> model = Line(nn.LinearConfig(1, 1).init(burn.default_device().autodiff()))
+    >>> x = burn.tensor([[1.0], [2.0]])
+    >>> len(model.train_step((x, 2 * x)).grads)
+    2
     """
 
     __slots__ = ("grads", "item", "scaled")
@@ -60,7 +73,18 @@ class TrainOutput(Generic[Item]):
 
 @runtime_checkable
 class TrainStep(Protocol[In, Item]):
-    """A model that can be trained."""
+    """A model that can be trained: it has `train_step(batch)`, which gives a `TrainOutput`.
+
+    >>> import burn
+    >>> from burn.train import TrainOutput, TrainStep
+    >>> class Model(burn.Module):
+    ...     weight: burn.Param
+    ...     def train_step(self, batch):
+    ...         loss = ((self.weight - batch) ** 2).mean()
+    ...         return TrainOutput(self, loss.backward(), item=loss)
+    >>> issubclass(Model, TrainStep)
+    True
+    """
 
     def train_step(self, batch: In) -> TrainOutput[Item]:
         """Forward and backward of one batch."""
@@ -69,7 +93,17 @@ class TrainStep(Protocol[In, Item]):
 
 @runtime_checkable
 class ValidStep(Protocol[In, Out]):
-    """A model that can be validated."""
+    """A model that can be validated: it has `valid_step(batch)`, which gives the item that metrics read.
+
+    >>> import burn
+    >>> from burn.train import ValidStep
+    >>> class Model(burn.Module):
+    ...     weight: burn.Param
+    ...     def valid_step(self, batch):
+    ...         return ((self.weight - batch) ** 2).mean()
+    >>> issubclass(Model, ValidStep)
+    True
+    """
 
     def valid_step(self, batch: In) -> Out:
         """Forward of one batch; the model is in inference mode, without autodiff."""

@@ -12,7 +12,12 @@ from typing import Any
 
 
 class Split(Enum):
-    """Which data a metric was computed on. The value is the name of the folder of its logs."""
+    """Which data a metric was computed on. The value is the name of the folder of its logs.
+
+    >>> from burn.train import Split
+    >>> [split.value for split in Split]
+    ['train', 'valid', 'test']
+    """
 
     Train = "train"
     Valid = "valid"
@@ -20,13 +25,23 @@ class Split(Enum):
 
 
 class Aggregate(Enum):
-    """How the values of an epoch become one."""
+    """How the values of an epoch become one.
+
+    >>> from burn.train import Aggregate
+    >>> list(Aggregate)
+    [<Aggregate.Mean: 'mean'>]
+    """
 
     Mean = "mean"
 
 
 class Direction(Enum):
-    """Which of two values is better."""
+    """Which of two values is better.
+
+    >>> from burn.train import Direction
+    >>> Direction.Lowest.improves(new=0.3, best=0.5), Direction.Highest.improves(0.3, float("nan"))
+    (True, True)
+    """
 
     Lowest = "lowest"
     Highest = "highest"
@@ -62,7 +77,17 @@ class _Sum:
 
 
 class EventStore:
-    """Aggregates of numeric metrics by split, name and epoch."""
+    """What every numeric metric was in every epoch, for strategies, callbacks and the curious: `learner.store`.
+
+    >>> from burn.train import Aggregate, Direction, EventStore, Split
+    >>> store = EventStore()
+    >>> for epoch, loss in enumerate((0.5, 0.3, 0.4), start=1):
+    ...     store.add(Split.Valid, epoch, "Loss", loss)
+    >>> store.mean("Loss", 3, Split.Valid)
+    0.4
+    >>> store.find_epoch("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid)
+    2
+    """
 
     def __init__(self) -> None:
         self._sums: dict[Split, dict[str, dict[int, _Sum]]] = {split: {} for split in Split}

@@ -136,7 +136,19 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class LearnerSummary:
-    """The summary of the training in `directory`, of the metrics named or of all numeric ones; it prints as a table."""
+    """The summary of the training in `directory`, of the metrics named or of all numeric ones; it prints as a table.
+
+    The logs are all it needs, so it can be made at any time, of a training that still runs or ended last year.
+
+    >>> from burn.train import FileMetricLogger, LearnerSummary, MetricEntry
+    >>> logger = FileMetricLogger("artifacts/valid")
+    >>> for epoch, loss in enumerate((0.5, 0.25), start=1):
+    ...     logger.start_epoch(epoch)
+    ...     logger.log(MetricEntry("Loss", "", f"{loss},32"))
+    ...     logger.end_epoch(epoch)
+    >>> LearnerSummary("artifacts").rows()
+    [('Valid', 'Loss', '0.250', '2', '0.500', '1')]
+    """
 
     directory: str | os.PathLike[str]
     wanted: Sequence[str] | None = None

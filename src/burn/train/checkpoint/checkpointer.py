@@ -21,7 +21,22 @@ Notice = Callable[[str], None]
 
 
 class Checkpointer:
-    """Saves and restores epochs of a training."""
+    """Saves and restores epochs of a training, in a thread of its own.
+
+    `recorder` says how records are written. A learner makes one of `with_file_checkpointer`.
+
+    >>> from pathlib import Path
+    >>> import burn
+    >>> from burn import nn
+    >>> from burn.record import DefaultRecorder
+    >>> from burn.train import Checkpointer
+    >>> checkpointer = Checkpointer(Path("checkpoint"), DefaultRecorder())
+    >>> checkpointer.save(1, {"model": nn.LinearConfig(2, 3).init(burn.default_device()).into_record()}, state={})
+    >>> checkpointer.wait()
+    >>> checkpointer.has("model", 1)
+    True
+    >>> checkpointer.close()
+    """
 
     def __init__(self, path: Path, recorder: FileRecorder[Any], notice: Notice = lambda text: None) -> None:
         self.folder = CheckpointFolder(path, recorder.extension)

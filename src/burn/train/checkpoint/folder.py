@@ -28,11 +28,32 @@ _SAVING = re.compile(r"^\.saving-(\d+)$")
 
 
 class CheckpointError(BurnError, RuntimeError):
-    """A checkpoint that cannot be written, or that is not there or not whole."""
+    """A checkpoint that cannot be written, or that is not there or not whole.
+
+    >>> from pathlib import Path
+    >>> from burn.train import CheckpointError, CheckpointFolder
+    >>> folder = CheckpointFolder(Path("checkpoint"), "mpk")
+    >>> folder.path.mkdir()
+    >>> _ = folder.state_file(3).write_text("[1, 2]")
+    >>> try:
+    ...     folder.read_state(3)
+    ... except CheckpointError as error:
+    ...     print(error)
+    checkpoint: checkpoint/state-3.json is no state of a training
+    """
 
 
 class CheckpointFolder:
-    """The files of checkpoints, by epoch."""
+    """The files of checkpoints, by epoch.
+
+    `state-3.json` is written last and holds the checksums of the others: where they agree, the checkpoint is whole.
+
+    >>> from pathlib import Path
+    >>> from burn.train import CheckpointFolder
+    >>> folder = CheckpointFolder(Path("checkpoint"), "mpk")
+    >>> folder.file("model", 3).name, folder.epochs()
+    ('model-3.mpk', [])
+    """
 
     def __init__(self, path: Path, extension: str) -> None:
         self.path, self.extension = path, extension

@@ -13,12 +13,22 @@ from burn.train.store import Aggregate, Direction, EventStore, Split, kind_fault
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Keep this epoch."""
+    """The action of a checkpointing strategy that keeps the epoch that is over.
+
+    >>> from burn.train import EventStore, KeepLastNCheckpoints
+    >>> KeepLastNCheckpoints(3).checkpointing(1, EventStore())
+    [Save()]
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Give an earlier epoch up."""
+    """The action of a checkpointing strategy that gives an earlier epoch up.
+
+    >>> from burn.train import EventStore, KeepLastNCheckpoints
+    >>> KeepLastNCheckpoints(1).checkpointing(2, EventStore())
+    [Save(), Delete(epoch=1)]
+    """
 
     epoch: int
 
@@ -27,7 +37,16 @@ Action = Save | Delete
 
 
 class CheckpointingStrategy(ABC):
-    """Decides after each epoch."""
+    """Decides after each epoch what to save and what to delete: a subclass writes `checkpointing`.
+
+    >>> from burn.train import CheckpointingStrategy, EventStore
+    >>> from burn.train.checkpoint import Save
+    >>> class EveryTenth(CheckpointingStrategy):
+    ...     def checkpointing(self, epoch, store):
+    ...         return [Save()] if epoch % 10 == 0 else []
+    >>> [EveryTenth().checkpointing(epoch, EventStore()) for epoch in (9, 10)]
+    [[], [Save()]]
+    """
 
     @abstractmethod
     def checkpointing(self, epoch: int, store: EventStore) -> list[Action]:
@@ -42,7 +61,12 @@ class CheckpointingStrategy(ABC):
 
 
 class KeepLastNCheckpoints(CheckpointingStrategy):
-    """Every epoch is saved, and the last `num_keep` of them are kept."""
+    """Every epoch is saved, and the last `num_keep` of them are kept.
+
+    >>> from burn.train import EventStore, KeepLastNCheckpoints
+    >>> KeepLastNCheckpoints(2).checkpointing(5, EventStore())
+    [Save(), Delete(epoch=3)]
+    """
 
     def __init__(self, num_keep: int) -> None:
         if not isinstance(num_keep, int) or isinstance(num_keep, bool) or num_keep < 1:
@@ -58,7 +82,18 @@ class KeepLastNCheckpoints(CheckpointingStrategy):
 
 
 class MetricCheckpointingStrategy(CheckpointingStrategy):
-    """The epoch in which a metric was best is kept."""
+    """The epoch in which a metric was best is kept. `metric` is a metric or its name.
+
+    >>> from burn.train import Aggregate, Direction, EventStore, MetricCheckpointingStrategy, Split
+    >>> strategy = MetricCheckpointingStrategy("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid)
+    >>> store = EventStore()
+    >>> for epoch, loss in enumerate((0.5, 0.7, 0.4), start=1):
+    ...     store.add(Split.Valid, epoch, "Loss", loss)
+    ...     print(strategy.checkpointing(epoch, store))
+    [Save()]
+    []
+    [Save(), Delete(epoch=1)]
+    """
 
     def __init__(self, metric: Any, aggregate: Aggregate, direction: Direction, split: Split) -> None:
         self.metric: str = metric if isinstance(metric, str) else metric.name()
@@ -87,7 +122,14 @@ class MetricCheckpointingStrategy(CheckpointingStrategy):
 
 
 class ComposedCheckpointingStrategy(CheckpointingStrategy):
-    """Several strategies: an epoch is saved if one of them wants it, and deleted when all have given it up."""
+    """Several strategies: an epoch is saved if one of them wants it, and deleted when all have given it up.
+
+    >>> from burn.train import Aggregate, ComposedCheckpointingStrategy, Direction, KeepLastNCheckpoints, LearnerBuilder
+    >>> from burn.train import MetricCheckpointingStrategy, Split
+    >>> best = MetricCheckpointingStrategy("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid)
+    >>> strategy = ComposedCheckpointingStrategy(KeepLastNCheckpoints(2), best)
+    >>> builder = LearnerBuilder("artifacts").with_checkpointing_strategy(strategy)
+    """
 
     def __init__(self, *strategies: CheckpointingStrategy) -> None:
         if not strategies:
@@ -131,7 +173,12 @@ class Past(EventStore):
 
 
 def default_strategy() -> ComposedCheckpointingStrategy:
-    """The last two epochs, and the one with the lowest validation loss."""
+    """What a learner does if it is told nothing else: the last two epochs, and the one with the lowest validation loss.
+
+    >>> from burn.train.checkpoint import default_strategy
+    >>> default_strategy().metric_names()
+    [('Loss', <Split.Valid: 'valid'>)]
+    """
     return ComposedCheckpointingStrategy(
         KeepLastNCheckpoints(2),
         MetricCheckpointingStrategy("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid),

@@ -15,7 +15,14 @@ FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 class ApplicationLogger(Protocol):
-    """Something that takes messages while a training runs."""
+    """Something that takes messages while a training runs: `install` begins, `uninstall` ends.
+
+    >>> from burn.train import LearnerBuilder
+    >>> class Quiet:
+    ...     def install(self): pass
+    ...     def uninstall(self): pass
+    >>> builder = LearnerBuilder("artifacts").with_application_logger(Quiet())
+    """
 
     def install(self) -> None:
         """Begin."""
@@ -27,7 +34,18 @@ class ApplicationLogger(Protocol):
 
 
 class FileApplicationLogger:
-    """Adds to a file."""
+    """Adds the messages of Python's `logging` to a file, from `level` on; a training keeps `experiment.log` with it.
+
+    >>> import logging
+    >>> from pathlib import Path
+    >>> from burn.train import FileApplicationLogger
+    >>> logger = FileApplicationLogger("experiment.log")
+    >>> logger.install()
+    >>> logging.getLogger("burn.train").warning("the disk is nearly full")
+    >>> logger.uninstall()
+    >>> Path("experiment.log").read_text().strip().split(" ", 2)[-1]
+    'WARNING burn.train: the disk is nearly full'
+    """
 
     def __init__(self, path: Any, level: int = logging.INFO) -> None:
         self.path, self.level = Path(path), level

@@ -36,7 +36,16 @@ def shorten(path: Path, count: int) -> None:
 
 
 class FileMetricLogger(MetricLogger):
-    """Writes the metrics of one split below a folder."""
+    """Writes the metrics of one split below a folder, one line for each batch: `<folder>/epoch-1/Loss.log`.
+
+    >>> from burn.train import FileMetricLogger, MetricEntry
+    >>> logger = FileMetricLogger("artifacts/train")
+    >>> logger.start_epoch(1)
+    >>> logger.log(MetricEntry("Loss", "batch 0.50", "0.5,32"))
+    >>> logger.end_epoch(1)
+    >>> logger.read_numeric("Loss", 1)
+    [NumericEntry(value=0.5, count=32)]
+    """
 
     def __init__(self, folder: Any) -> None:
         self.folder = Path(folder)

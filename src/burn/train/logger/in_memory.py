@@ -10,7 +10,15 @@ from burn.train.store import Split
 
 
 class InMemoryMetricLogger(MetricLogger):
-    """Keeps the entries of one split: `values[name][epoch]` is the list of them."""
+    """Keeps the entries of one split in memory, for tests and notebooks: `values[name][epoch]` is the list of them.
+
+    >>> from burn.train import InMemoryMetricLogger, MetricEntry
+    >>> logger = InMemoryMetricLogger()
+    >>> logger.start_epoch(1)
+    >>> logger.log(MetricEntry("Loss", "batch 0.50", "0.5,32"))
+    >>> logger.read_numeric("Loss", 1)
+    [NumericEntry(value=0.5, count=32)]
+    """
 
     def __init__(self) -> None:
         self.values: dict[str, dict[int, list[MetricEntry]]] = {}

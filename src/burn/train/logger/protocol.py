@@ -17,7 +17,15 @@ from burn.train.store import Split
 
 
 class MetricLogger(ABC):
-    """Keeps the entries of the metrics of one split."""
+    """Keeps the entries of the metrics of one split: a subclass writes `log`.
+
+    >>> from burn.train import LearnerBuilder, MetricEntry, MetricLogger
+    >>> class Printing(MetricLogger):
+    ...     def log(self, entry): print(entry.name, entry.serialize)
+    >>> Printing().log(MetricEntry("Loss", "batch 0.50", "0.5,32"))
+    Loss 0.5,32
+    >>> builder = LearnerBuilder("artifacts").metric_loggers(train=Printing(), valid=Printing())
+    """
 
     @abstractmethod
     def log(self, entry: MetricEntry) -> None:
@@ -41,7 +49,15 @@ class MetricLogger(ABC):
 
 
 class RunLogger(ABC):
-    """Gets numbers with their split and step. `step` counts the training's iterations from 1."""
+    """Gets numbers with their split and step: a subclass writes `log_batch`. `step` counts iterations from 1.
+
+    >>> from burn.train import LearnerBuilder, RunLogger, Split
+    >>> class Printing(RunLogger):
+    ...     def log_batch(self, split, epoch, step, values): print(split.value, step, values)
+    >>> Printing().log_batch(Split.Train, 1, 7, {"Loss": 0.5})
+    train 7 {'Loss': 0.5}
+    >>> builder = LearnerBuilder("artifacts").loggers([Printing()])
+    """
 
     def begin(self, position: Position | None) -> None:  # noqa: B027
         """A training begins: anew (None), or at a position of an earlier run, which may have logged more: drop that."""

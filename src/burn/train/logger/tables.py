@@ -78,7 +78,18 @@ class _Rows(RunLogger):
 
 
 class CsvLogger(_Rows):
-    """Writes a CSV file with the columns split, epoch, step, scope, metric and value."""
+    """Writes a CSV file with the columns split, epoch, step, scope, metric and value.
+
+    >>> from pathlib import Path
+    >>> from burn.train import CsvLogger, Split
+    >>> logger = CsvLogger("run.csv")  # LearnerBuilder.loggers([logger]) does the rest
+    >>> logger.begin(None)
+    >>> logger.log_batch(Split.Train, 1, 7, {"Loss": 0.5})
+    >>> logger.close()
+    >>> print(Path("run.csv").read_text().strip())
+    split,epoch,step,scope,metric,value
+    train,1,7,batch,Loss,0.5
+    """
 
     def _write(self, rows: list[tuple[Any, ...]]) -> None:
         fresh = not self.path.exists() or self.path.stat().st_size == 0
@@ -94,7 +105,17 @@ class CsvLogger(_Rows):
 
 
 class JsonLinesLogger(_Rows):
-    """Writes a file with one JSON object a line."""
+    """Writes a file with one JSON object a line, for each number of a batch and of an epoch.
+
+    >>> from pathlib import Path
+    >>> from burn.train import JsonLinesLogger, Split
+    >>> logger = JsonLinesLogger("run.jsonl")  # LearnerBuilder.loggers([logger]) does the rest
+    >>> logger.begin(None)
+    >>> logger.log_epoch(Split.Valid, 1, 20, {"Loss": 0.5})
+    >>> logger.close()
+    >>> print(Path("run.jsonl").read_text().strip())
+    {"split": "valid", "epoch": 1, "step": 20, "scope": "epoch", "metric": "Loss", "value": 0.5}
+    """
 
     def _write(self, rows: list[tuple[Any, ...]]) -> None:
         with self.path.open("a", encoding="utf-8") as file:

@@ -124,7 +124,19 @@ def scalar_of(event: bytes) -> tuple[str, int, float] | None:
 
 
 class TensorBoardLogger(RunLogger):
-    """Writes event files below a folder, `train` and `valid` apart, so that TensorBoard draws them in one chart."""
+    """Writes event files below a folder, `train` and `valid` apart, so that TensorBoard draws them in one chart.
+
+    `every` is how many batches it goes from one value to the next. TensorBoard itself is not needed to write.
+
+    >>> from pathlib import Path
+    >>> from burn.train import Split, TensorBoardLogger
+    >>> logger = TensorBoardLogger("runs/first", every=10)  # LearnerBuilder.loggers([logger]) does the rest
+    >>> logger.begin(None)
+    >>> logger.log_epoch(Split.Valid, 1, 20, {"Loss": 0.5})
+    >>> logger.close()
+    >>> [path.parent.name for path in Path("runs").rglob("*tfevents*")]
+    ['valid']
+    """
 
     def __init__(self, folder: Any, every: int = 1) -> None:
         self.folder, self.every = Path(folder), checked_every("TensorBoardLogger", every)

@@ -14,9 +14,17 @@ from burn.train.store import Split
 
 
 class WandbLogger(RunLogger):
-    """Hands every `every`-th training batch and every epoch on, as `train/Loss`, `valid/Loss` and `epoch/train/Loss`.
+    """Hands numbers on to `run.log(values, step=...)`: a run of Weights & Biases, and everything shaped like one.
 
+    Every `every`-th training batch and every epoch is handed on, as `train/Loss`, `valid/Loss` and `epoch/train/Loss`.
     Such services ask for steps that never go back, so validation batches are not handed on, only their epochs.
+
+    >>> from burn.train import Split, WandbLogger
+    >>> class Run:  # wandb.init(project="digits")
+    ...     def log(self, values, step): print(step, values)
+    >>> logger = WandbLogger(Run())
+    >>> logger.log_batch(Split.Train, 1, 7, {"Loss": 0.5})
+    7 {'train/Loss': 0.5}
     """
 
     def __init__(self, run: Any, every: int = 1) -> None:

@@ -19,6 +19,12 @@ def default_renderer() -> MetricsRenderer:
     """The dashboard on a terminal, else Rich's live view, else lines; in a notebook a page that refreshes.
 
     `BURN_RENDERER=plain` (or dashboard, rich, notebook, none) in the environment chooses for a program that does not.
+
+    >>> from unittest import mock
+    >>> from burn.train import default_renderer
+    >>> with mock.patch.dict("os.environ", BURN_RENDERER="plain"):
+    ...     print(type(default_renderer()).__name__)
+    PlainRenderer
     """
     chosen = os.environ.get(VARIABLE, "")
     if chosen and chosen not in CHOICES:

@@ -18,7 +18,12 @@ COLOURS = {"train": "bright_red", "valid": "bright_blue"}
 
 
 class RichRenderer(MetricsRenderer):
-    """A table and two bars that stay at the foot of the terminal; what the program prints appears above them."""
+    """Shows a table and bars on the terminal, drawn again in place. Needs `rich`.
+
+    >>> from burn.train import LearnerBuilder
+    >>> from burn.train.renderer import RichRenderer
+    >>> builder = LearnerBuilder("artifacts").renderer(RichRenderer())
+    """
 
     def __init__(self, console: Any = None) -> None:
         try:

@@ -21,7 +21,12 @@ LOG_LINES = 8
 
 
 class NotebookRenderer(MetricsRenderer):
-    """Shows the training in the output of the cell that runs it."""
+    """Shows the training in the output of the cell that runs it: a table, bars, and curves unless `plots` is False.
+
+    >>> from burn.train import LearnerBuilder
+    >>> from burn.train.renderer import NotebookRenderer
+    >>> builder = LearnerBuilder("artifacts").renderer(NotebookRenderer(plots=False))  # doctest: +SKIP
+    """
 
     def __init__(self, plots: bool = True) -> None:
         try:

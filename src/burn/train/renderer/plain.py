@@ -24,7 +24,15 @@ from burn.train.renderer.text import epoch_cell
 
 
 class PlainRenderer(MetricsRenderer):
-    """Prints a line every `seconds`, or every `percent` of an epoch where that is given, and one for each epoch."""
+    """Prints a line every `seconds`, or every `percent` of an epoch where that is given, and one for each epoch.
+
+    For files and pipes; `file` is where to, standard output without it.
+
+    >>> from burn.train import PlainRenderer, TrainingPlan
+    >>> renderer = PlainRenderer(percent=25)
+    >>> renderer.on_train_start(TrainingPlan(10, 1, 60_000, 10_000))
+    training: 10 epochs, 60000 items to train on, 10000 to validate with
+    """
 
     def __init__(
         self,

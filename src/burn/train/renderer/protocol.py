@@ -17,7 +17,12 @@ from burn.train.progress import TrainingProgress
 
 @dataclass(frozen=True, slots=True)
 class MetricState:
-    """A metric after an update: its entry, and for numeric ones the batch's value and the epoch's value so far."""
+    """A metric after an update: its entry, and for numeric ones the batch's value and the epoch's value so far.
+
+    >>> from burn.train import MetricEntry, MetricState
+    >>> MetricState(MetricEntry("Loss", "epoch 0.51 - batch 0.48", "0.48,32"), value=0.48, running=0.51).is_numeric
+    True
+    """
 
     entry: MetricEntry
     value: float | None = None
@@ -31,7 +36,13 @@ class MetricState:
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """What a renderer is told before the first batch."""
+    """What a renderer is told before the first batch: epochs, items of each split, and the metrics.
+
+    >>> from burn.train import TrainingPlan
+    >>> plan = TrainingPlan(epoch_total=10, first_epoch=1, train_items=60_000, valid_items=10_000)
+    >>> plan.train_metrics
+    ()
+    """
 
     epoch_total: int
     first_epoch: int
@@ -42,7 +53,18 @@ class TrainingPlan:
 
 
 class MetricsRenderer(ABC):
-    """Shows a training. Subclass it, give it to `LearnerBuilder.renderer(...)`."""
+    """Shows a training. Subclass it, give it to `LearnerBuilder.renderer(...)`.
+
+    The learner's event thread calls it, one call at a time; `update_*` come first, then the `render_*` of their batch.
+
+    >>> from burn.train import LearnerBuilder, MetricsRenderer
+    >>> class Dots(MetricsRenderer):
+    ...     def update_train(self, state): pass
+    ...     def update_valid(self, state): pass
+    ...     def render_train(self, progress): print(".", end="", flush=True)
+    ...     def render_valid(self, progress): print("v", end="", flush=True)
+    >>> builder = LearnerBuilder("artifacts").renderer(Dots())
+    """
 
     interrupter: Interrupter | None = None
     """Set by the learner before `on_train_start`: `interrupter.stop(reason)` asks the training to end."""

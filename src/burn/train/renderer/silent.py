@@ -7,7 +7,11 @@ from burn.train.renderer.protocol import MetricsRenderer, MetricState
 
 
 class NoRenderer(MetricsRenderer):
-    """Shows nothing, not even the summary."""
+    """Shows nothing, not even the summary: for scripts that look at the logs instead.
+
+    >>> from burn.train import LearnerBuilder, NoRenderer
+    >>> builder = LearnerBuilder("artifacts").renderer(NoRenderer())
+    """
 
     def update_train(self, state: MetricState) -> None:
         """Nothing."""

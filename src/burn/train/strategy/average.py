@@ -22,7 +22,15 @@ def float_params(model: Any) -> list[Param[Any]]:
 
 
 class WeightAverage(TrainingStrategy):
-    """Another strategy, with the average of its weights."""
+    """Another strategy, with an exponential moving average of its weights, which is validated and returned.
+
+    `LearnerBuilder.ema(decay)` is the usual way to it.
+
+    >>> from burn.train import LearnerBuilder, SingleDevice, WeightAverage
+    >>> def make(model, optim, devices):
+    ...     return WeightAverage(SingleDevice(model, optim, devices[0]), decay=0.999)
+    >>> builder = LearnerBuilder("artifacts").with_training_strategy(make)
+    """
 
     def __init__(self, inner: TrainingStrategy, decay: float, capture: bool = True, notice: Notice = print) -> None:
         self.inner, self.decay, self.devices = inner, decay, inner.devices

@@ -28,7 +28,15 @@ def gradients(model: Any, batch: Any) -> Any:
 
 
 class MultiDevice(GatheringStrategy):
-    """Several devices on one machine; the model and the optimizer live on the first."""
+    """Several devices on one machine; the model and the optimizer live on the first.
+
+    Each device has a batch of its own in every step; gradients are averaged, each weighed by its number of items, or
+    summed with `reduction="sum"`. `LearnerBuilder.devices([...])` is the usual way to it.
+
+    >>> from burn import NdArray
+    >>> from burn.train import LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").devices([NdArray(), NdArray()])
+    """
 
     def __init__(
         self,

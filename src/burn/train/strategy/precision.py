@@ -85,7 +85,13 @@ def low_validate(model: Any, batch: Any, name: str) -> Any:
 
 
 class MixedPrecision(TrainingStrategy):
-    """One device, low precision inside the step."""
+    """One device, low precision inside the step: `"bf16"`, or `"f16"`, in which the loss is scaled.
+
+    The parameters stay in full precision. `LearnerBuilder.mixed_precision(name)` is the usual way to it.
+
+    >>> from burn.train import LearnerBuilder
+    >>> builder = LearnerBuilder("artifacts").mixed_precision("bf16")
+    """
 
     def __init__(
         self, model: Any, optim: Any, device: Device, name: str, capture: bool = True, notice: Notice = print

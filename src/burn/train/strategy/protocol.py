@@ -13,7 +13,20 @@ from burn.device import Device
 
 
 class TrainingStrategy(ABC):
-    """Steps of training and validation on one or more devices."""
+    """Steps of training and validation on one or more devices; owns model and optimizer while a training runs.
+
+    A subclass writes `train`, `valid_model` and `valid`, or changes a strategy that is there:
+
+    >>> from burn.train import LearnerBuilder, SingleDevice
+    >>> class Counting(SingleDevice):
+    ...     steps = 0
+    ...     def train(self, batches, counts, lr):
+    ...         self.steps += 1
+    ...         return super().train(batches, counts, lr)
+    >>> builder = LearnerBuilder("artifacts").with_training_strategy(
+    ...     lambda model, optim, devices: Counting(model, optim, devices[0])
+    ... )
+    """
 
     model: Any
     optim: Any

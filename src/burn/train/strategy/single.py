@@ -38,7 +38,13 @@ def validate(model: Any, batch: Any) -> Any:
 
 
 class SingleDevice(GatheringStrategy):
-    """One device, with gradients gathered over `accumulation` batches if wanted."""
+    """One device, with gradients gathered over `accumulation` batches if wanted: what a learner uses with one device.
+
+    >>> from burn.train import LearnerBuilder, SingleDevice
+    >>> def make(model, optim, devices):
+    ...     return SingleDevice(model, optim, devices[0], capture=False)
+    >>> builder = LearnerBuilder("artifacts").with_training_strategy(make)
+    """
 
     def __init__(
         self,

@@ -29,10 +29,14 @@ RESTORE = "\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1004l\x1
 
 
 class DashboardRenderer(MetricsRenderer):
-    """Shows the training on the terminal: metrics, plots, progress, a log.
+    """Shows the training on the terminal: metrics, plots, progress, a log. Needs `textual`.
 
     With `persist` it stays open after the training until a key closes it. `capture` keeps stray output off the screen:
     it is shown in the log pane, and printed when the dashboard closes.
+
+    >>> from burn.train import LearnerBuilder
+    >>> from burn.train.renderer import DashboardRenderer
+    >>> builder = LearnerBuilder("artifacts").renderer(DashboardRenderer(persist=True))  # doctest: +SKIP
     """
 
     def __init__(self, persist: bool = False, capture: bool = True) -> None:
