@@ -16,7 +16,16 @@ TINY = 1e-6
 
 
 class GradientClipping:
-    """Bounds gradients. The variants are `Value`, `Norm` and `GlobalNorm`."""
+    """Bounds gradients: `Value(limit)` each element, `Norm(limit)` each gradient, `GlobalNorm(limit)` all of them.
+
+    >>> import burn
+    >>> from burn.grad_clipping import GradientClipping
+    >>> gradient = burn.tensor([3.0, -4.0])
+    >>> print(GradientClipping.Value(1.0).clip_gradient(gradient).numpy().round(4))
+    [ 1. -1.]
+    >>> print(GradientClipping.Norm(1.0).clip_gradient(gradient).numpy().round(4))
+    [ 0.6 -0.8]
+    """
 
     Value: ClassVar[type[ClippingByValue]]
     Norm: ClassVar[type[ClippingByNorm]]

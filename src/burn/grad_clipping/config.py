@@ -17,7 +17,16 @@ from burn.grad_clipping.clipping import (
 
 
 class GradientClippingConfig(Enumeration):
-    """By `Value` (each element), by `Norm` (each parameter's gradient), or by `GlobalNorm` (all of them together)."""
+    """Which clipping an optimizer uses: `Value` (each element), `Norm` (each parameter's gradient) or `GlobalNorm`.
+
+    `GlobalNorm` is `torch.nn.utils.clip_grad_norm_`: all gradients together; `Norm` looks at each parameter by itself.
+
+    >>> from burn.grad_clipping import GradientClippingConfig
+    >>> from burn.optim import AdamConfig
+    >>> optim = AdamConfig(grad_clipping=GradientClippingConfig.GlobalNorm(1.0)).init()
+    >>> optim.has_gradient_clipping()
+    True
+    """
 
     Value: ClassVar[type[Value]]
     Norm: ClassVar[type[Norm]]

@@ -24,9 +24,20 @@ from burn.record.record import Record
 
 
 class LrScheduler:
-    """Gives learning rates. A subclass writes `step`; what it remembers in attributes goes into its record.
+    """Gives learning rates: `step()` is that of the next iteration. Call it once an iteration, before the step.
 
-    `item` and `load_item` are for those who want another record, or remember what a record cannot hold.
+    A subclass writes `step`; what it remembers in attributes goes into its record. `item` and `load_item` are for those
+    who want another record, or remember what a record cannot hold.
+
+    >>> from burn.lr_scheduler import LrScheduler
+    >>> class Halving(LrScheduler):
+    ...     def __init__(self): self.lr = 1.0
+    ...     def step(self):
+    ...         self.lr /= 2
+    ...         return self.lr
+    >>> scheduler = Halving()
+    >>> scheduler.step(), scheduler.step()
+    (0.5, 0.25)
     """
 
     def step(self) -> float:
@@ -111,7 +122,12 @@ def load_attributes_item(scheduler: Any, item: Any) -> None:
 
 
 class LrSchedulerConfig(Config):
-    """Base of the schedulers' configs: `init()` checks the settings and gives the scheduler."""
+    """Base of the schedulers' configs: `init()` checks the settings and gives the scheduler.
+
+    >>> from burn.lr_scheduler import LinearLrSchedulerConfig, LrSchedulerConfig
+    >>> isinstance(LinearLrSchedulerConfig(1e-2, 1e-4, 1000), LrSchedulerConfig)
+    True
+    """
 
     def init(self) -> LrScheduler:
         """The scheduler."""
@@ -122,7 +138,12 @@ class LrSchedulerConfig(Config):
 
 
 class ConstantLr(LrScheduler):
-    """The same learning rate at every iteration."""
+    """The same learning rate at every iteration. A number stands for it everywhere.
+
+    >>> from burn.lr_scheduler import ConstantLr
+    >>> ConstantLr(1e-3).step()
+    0.001
+    """
 
     def __init__(self, lr: float) -> None:
         self.lr = float(lr)
@@ -141,7 +162,12 @@ class ConstantLr(LrScheduler):
 
 
 def as_scheduler(value: Any) -> LrScheduler:
-    """A scheduler from what may stand for one: a number, a config, or a scheduler."""
+    """A scheduler from what may stand for one: a number, a config, or a scheduler.
+
+    >>> from burn.lr_scheduler import ExponentialLrSchedulerConfig, as_scheduler
+    >>> as_scheduler(1e-3).step(), as_scheduler(ExponentialLrSchedulerConfig(0.5, 0.9)).step()
+    (0.001, 0.5)
+    """
     if isinstance(value, LrSchedulerConfig):
         return value.init()
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -26,7 +26,12 @@ from burn.record.items import Item
 
 
 class SchedulerReduction(enum.Enum):
-    """How rates become one."""
+    """How the rates of a `ComposedLrSchedulerConfig` become one: their mean, sum or product.
+
+    >>> from burn.lr_scheduler import ComposedLrSchedulerConfig, SchedulerReduction
+    >>> ComposedLrSchedulerConfig([0.5, 0.25], SchedulerReduction.Sum).init().step()
+    0.75
+    """
 
     Avg = "Avg"
     Sum = "Sum"
@@ -34,7 +39,16 @@ class SchedulerReduction(enum.Enum):
 
 
 class ComposedLrSchedulerConfig(LrSchedulerConfig):
-    """All schedulers run at once, and their rates are multiplied, summed or averaged."""
+    """All schedulers run at once, and their rates are multiplied (without a `reduction`), summed or averaged.
+
+    As `torch.optim.lr_scheduler.ChainedScheduler`.
+
+    >>> from burn.lr_scheduler import ComposedLrSchedulerConfig, CosineAnnealingLrSchedulerConfig
+    >>> config = ComposedLrSchedulerConfig().cosine(CosineAnnealingLrSchedulerConfig(1.0, 2)).constant(0.5)
+    >>> scheduler = config.init()
+    >>> [round(scheduler.step(), 3) for _ in range(3)]
+    [0.5, 0.25, 0.0]
+    """
 
     schedulers: list[LrSchedulerConfig | float] = field(default_factory=list)
     reduction: SchedulerReduction = SchedulerReduction.Prod
@@ -50,7 +64,13 @@ class ComposedLrSchedulerConfig(LrSchedulerConfig):
 
 
 class ComposedLrScheduler(LrScheduler):
-    """Several schedulers at once."""
+    """Several schedulers at once. `ComposedLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import ComposedLrSchedulerConfig, LinearLrSchedulerConfig
+    >>> scheduler = ComposedLrSchedulerConfig([LinearLrSchedulerConfig(1.0, 0.0, 2), 0.5]).init()
+    >>> [scheduler.step() for _ in range(3)]
+    [0.5, 0.25, 0.0]
+    """
 
     def __init__(self, schedulers: list[LrScheduler], reduction: SchedulerReduction = SchedulerReduction.Prod) -> None:
         self.schedulers, self.reduction = schedulers, reduction
@@ -73,7 +93,15 @@ class ComposedLrScheduler(LrScheduler):
 
 
 class SequentialLrSchedulerConfig(LrSchedulerConfig):
-    """The second scheduler starts at call `milestones[0]`, the third at `milestones[1]`, each from its beginning."""
+    """The second scheduler starts at call `milestones[0]`, the third at `milestones[1]`, each from its beginning.
+
+    As `torch.optim.lr_scheduler.SequentialLR`.
+
+    >>> from burn.lr_scheduler import LinearLrSchedulerConfig, SequentialLrSchedulerConfig
+    >>> scheduler = SequentialLrSchedulerConfig([LinearLrSchedulerConfig(0.25, 0.5, 2), 1.0], milestones=[2]).init()
+    >>> [scheduler.step() for _ in range(4)]
+    [0.25, 0.375, 1.0, 1.0]
+    """
 
     schedulers: list[LrSchedulerConfig | float]
     milestones: list[int]
@@ -90,7 +118,13 @@ class SequentialLrSchedulerConfig(LrSchedulerConfig):
 
 
 class SequentialLrScheduler(LrScheduler):
-    """Several schedulers, one after the other."""
+    """Several schedulers, one after the other. `SequentialLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import SequentialLrSchedulerConfig
+    >>> scheduler = SequentialLrSchedulerConfig([0.1, 0.01], milestones=[2]).init()
+    >>> [scheduler.step() for _ in range(3)]
+    [0.1, 0.1, 0.01]
+    """
 
     def __init__(self, schedulers: list[LrScheduler], milestones: list[int]) -> None:
         self.schedulers, self.milestones = schedulers, list(milestones)
@@ -117,7 +151,12 @@ class SequentialLrScheduler(LrScheduler):
 class WarmupLrSchedulerConfig(LrSchedulerConfig):
     """A line up to the first rate of `scheduler` in `num_iters` calls, then `scheduler`.
 
-    The line begins at `initial_factor` times that rate.
+    The line begins at `initial_factor` times that rate; 0 is the usual.
+
+    >>> from burn.lr_scheduler import CosineAnnealingLrSchedulerConfig, WarmupLrSchedulerConfig
+    >>> scheduler = WarmupLrSchedulerConfig(2, CosineAnnealingLrSchedulerConfig(1.0, 4)).init()
+    >>> [round(scheduler.step(), 3) for _ in range(6)]
+    [0.0, 0.5, 1.0, 0.854, 0.5, 0.146]
     """
 
     num_iters: int
@@ -134,7 +173,13 @@ class WarmupLrSchedulerConfig(LrSchedulerConfig):
 
 
 class WarmupLrScheduler(LrScheduler):
-    """A scheduler that begins with a line up to its first rate."""
+    """A scheduler that begins with a line up to its first rate. `WarmupLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import WarmupLrSchedulerConfig
+    >>> scheduler = WarmupLrSchedulerConfig(num_iters=4, scheduler=1.0).init()
+    >>> [scheduler.step() for _ in range(5)]
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
 
     def __init__(self, num_iters: int, scheduler: LrScheduler, target: float, initial_factor: float = 0.0) -> None:
         self.num_iters, self.scheduler, self.target, self.initial_factor = num_iters, scheduler, target, initial_factor

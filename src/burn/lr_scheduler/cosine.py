@@ -13,7 +13,15 @@ UNUSED = (1 << 64) - 1
 
 
 class CosineAnnealingLrSchedulerConfig(LrSchedulerConfig):
-    """From `initial_lr` to `min_lr` in `num_iters` calls after the first."""
+    """From `initial_lr` to `min_lr` (0) along half a cosine, in `num_iters` calls after the first.
+
+    As `torch.optim.lr_scheduler.CosineAnnealingLR`: asked for more rates, it goes up again.
+
+    >>> from burn.lr_scheduler import CosineAnnealingLrSchedulerConfig
+    >>> scheduler = CosineAnnealingLrSchedulerConfig(1.0, num_iters=4).init()
+    >>> [round(scheduler.step(), 3) for _ in range(5)]
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
 
     initial_lr: float
     num_iters: int
@@ -28,7 +36,13 @@ class CosineAnnealingLrSchedulerConfig(LrSchedulerConfig):
 
 
 class CosineAnnealingLrScheduler(LrScheduler):
-    """Learning rates on a cosine."""
+    """Learning rates on a cosine. `CosineAnnealingLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import CosineAnnealingLrSchedulerConfig
+    >>> scheduler = CosineAnnealingLrSchedulerConfig(1e-2, num_iters=1000, min_lr=1e-4).init()
+    >>> scheduler.step()
+    0.01
+    """
 
     def __init__(self, config: CosineAnnealingLrSchedulerConfig) -> None:
         self.config = config

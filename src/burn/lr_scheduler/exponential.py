@@ -10,7 +10,13 @@ from burn.record.items import Item
 
 
 class ExponentialLrSchedulerConfig(LrSchedulerConfig):
-    """`initial_lr` at the first call, then `gamma` times the rate before."""
+    """`initial_lr` at the first call, then `gamma` times the rate before; `torch.optim.lr_scheduler.ExponentialLR`.
+
+    >>> from burn.lr_scheduler import ExponentialLrSchedulerConfig
+    >>> scheduler = ExponentialLrSchedulerConfig(1.0, gamma=0.5).init()
+    >>> [scheduler.step() for _ in range(3)]
+    [1.0, 0.5, 0.25]
+    """
 
     initial_lr: float
     gamma: float
@@ -21,7 +27,12 @@ class ExponentialLrSchedulerConfig(LrSchedulerConfig):
 
 
 class ExponentialLrScheduler(LrScheduler):
-    """Learning rates that fall by a factor."""
+    """Learning rates that fall by a factor. `ExponentialLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import ExponentialLrSchedulerConfig
+    >>> ExponentialLrSchedulerConfig(initial_lr=0.1, gamma=0.99).init().step()
+    0.1
+    """
 
     def __init__(self, config: ExponentialLrSchedulerConfig) -> None:
         self.gamma = config.gamma

@@ -9,7 +9,15 @@ from burn.record.items import Item
 
 
 class LinearLrSchedulerConfig(LrSchedulerConfig):
-    """`initial_lr` at the first call, `final_lr` after `num_iters` more, and from then on."""
+    """`initial_lr` at the first call, `final_lr` after `num_iters` more, and from then on.
+
+    As `torch.optim.lr_scheduler.LinearLR`, in rates instead of factors.
+
+    >>> from burn.lr_scheduler import LinearLrSchedulerConfig
+    >>> scheduler = LinearLrSchedulerConfig(initial_lr=1.0, final_lr=0.0, num_iters=2).init()
+    >>> [scheduler.step() for _ in range(4)]
+    [1.0, 0.5, 0.0, 0.0]
+    """
 
     initial_lr: float
     final_lr: float
@@ -23,7 +31,12 @@ class LinearLrSchedulerConfig(LrSchedulerConfig):
 
 
 class LinearLrScheduler(LrScheduler):
-    """Learning rates on a line."""
+    """Learning rates on a line. `LinearLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import LinearLrSchedulerConfig
+    >>> LinearLrSchedulerConfig(1e-2, 1e-4, 1000).init().step()
+    0.01
+    """
 
     def __init__(self, config: LinearLrSchedulerConfig) -> None:
         self.final_lr = config.final_lr

@@ -17,7 +17,17 @@ from burn.record.record import Record
 
 
 class ModuleLrScheduler:
-    """A scheduler for each group; of several groups that a parameter belongs to the last one counts."""
+    """A scheduler for each group of parameters; of several groups that a parameter belongs to the last one counts.
+
+    `step()` gives what `optim.step` takes as its learning rate.
+
+    >>> from burn.lr_scheduler import LinearLrSchedulerConfig, ModuleLrScheduler
+    >>> from burn.optim import ParamGroup
+    >>> falling = LinearLrSchedulerConfig(1e-2, 0.0, 1000)
+    >>> scheduler = ModuleLrScheduler(1e-3).with_group(ParamGroup.under("head"), falling)
+    >>> list(scheduler.step().values())
+    [0.001, 0.01]
+    """
 
     def __init__(self, base: LrScheduler | LrSchedulerConfig | float) -> None:
         self.groups: list[tuple[ParamGroup, LrScheduler]] = [(ParamGroup.all(), as_scheduler(base))]

@@ -9,7 +9,16 @@ from burn.record.items import Item
 
 
 class NoamLrSchedulerConfig(LrSchedulerConfig):
-    """`factor / sqrt(model_size)` times `step / warmup_steps ** 1.5`, from `warmup_steps` on times `1 / sqrt(step)`."""
+    """The schedule of the first transformer: up in a line for `warmup_steps`, then down with the root of the step.
+
+    The rate is `factor / sqrt(model_size)` times `step / warmup_steps ** 1.5`, from `warmup_steps` on times
+    `1 / sqrt(step)`.
+
+    >>> from burn.lr_scheduler import NoamLrSchedulerConfig
+    >>> scheduler = NoamLrSchedulerConfig(1.0, warmup_steps=2, model_size=4).init()
+    >>> [round(scheduler.step(), 3) for _ in range(4)]
+    [0.177, 0.354, 0.289, 0.25]
+    """
 
     factor: float
     warmup_steps: int = 4000
@@ -21,7 +30,12 @@ class NoamLrSchedulerConfig(LrSchedulerConfig):
 
 
 class NoamLrScheduler(LrScheduler):
-    """Learning rates with a warm-up and a slow decay."""
+    """Learning rates with a warm-up and a slow decay. `NoamLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import NoamLrSchedulerConfig
+    >>> round(NoamLrSchedulerConfig(1.0).init().step(), 9)
+    1.75e-07
+    """
 
     def __init__(self, config: NoamLrSchedulerConfig) -> None:
         self.scale = config.factor * config.model_size**-0.5

@@ -10,7 +10,15 @@ from burn.record.items import Item, Signed
 
 
 class StepLrSchedulerConfig(LrSchedulerConfig):
-    """`initial_lr` for `step_size` calls, then `gamma` times that for as many, and so on."""
+    """`initial_lr` for `step_size` calls, then `gamma` (0.1) times that for as many, and so on.
+
+    As `torch.optim.lr_scheduler.StepLR`.
+
+    >>> from burn.lr_scheduler import StepLrSchedulerConfig
+    >>> scheduler = StepLrSchedulerConfig(1.0, step_size=2, gamma=0.5).init()
+    >>> [scheduler.step() for _ in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
 
     initial_lr: float
     step_size: int
@@ -26,7 +34,12 @@ class StepLrSchedulerConfig(LrSchedulerConfig):
 
 
 class StepLrScheduler(LrScheduler):
-    """Learning rates in stairs."""
+    """Learning rates in stairs. `StepLrSchedulerConfig` makes one.
+
+    >>> from burn.lr_scheduler import StepLrSchedulerConfig
+    >>> StepLrSchedulerConfig(0.1, step_size=30).init().step()
+    0.1
+    """
 
     def __init__(self, config: StepLrSchedulerConfig) -> None:
         self.config = config

@@ -22,7 +22,15 @@ from burn.module.walk import leaves
 
 
 class ParamGroup:
-    """A rule that says of a parameter whether it belongs. Make one with `all`, `under`, `from_...`."""
+    """A rule that says of a parameter whether it belongs. Make one with `all`, `under`, `from_...`.
+
+    It is asked about each parameter with its id and its dotted path. `a | b` and `a - b` combine rules.
+
+    >>> from burn.optim import ParamGroup
+    >>> rest = ParamGroup.all() - ParamGroup.under("head")
+    >>> rest.matches("", "body.0.weight"), rest.matches("", "head.weight")
+    (True, False)
+    """
 
     __slots__ = ("kind", "parts")
 

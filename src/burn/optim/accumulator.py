@@ -13,7 +13,18 @@ from burn.optim.gradients import GradientsParams, trainable, used_up
 
 
 class GradientsAccumulator:
-    """Sums gradients. `grads()` gives the sums and begins anew."""
+    """Sums gradients for one step after several backward passes. `grads()` gives the sums and begins anew.
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import GradientsAccumulator, SgdConfig
+    >>> accumulator = GradientsAccumulator()
+    >>> for _ in range(2):
+    ...     accumulator.accumulate(model, (model.weight ** 2).sum().backward())
+    >>> model = SgdConfig().init().step(0.1, model, accumulator.grads())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.6 -1.2]]
+    """
 
     __slots__ = ("_sums",)
 

@@ -14,7 +14,21 @@ from burn.tensor import Tensor
 
 
 class AdaGradConfig(Config):
-    """The rate also falls with the number of steps: `lr / (1 + (time - 1) * lr_decay)`."""
+    """Settings of AdaGrad (`torch.optim.Adagrad`): steps that shrink with the sum of all squared gradients so far.
+
+    - `lr_decay`: the rate also falls with the number of steps, `lr / (1 + (time - 1) * lr_decay)`; 0 is not at all
+    - `epsilon`: added to the root
+    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
+    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import AdaGradConfig
+    >>> optim = AdaGradConfig(lr_decay=0.01).init()
+    >>> model = optim.step(0.1, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.9 -1.9]]
+    """
 
     lr_decay: float = 0.0
     epsilon: float = 1e-5
@@ -37,7 +51,15 @@ class AdaGradState(NamedTuple):
 
 
 class AdaGrad(SimpleOptimizer):
-    """Divides by the root of the sum of squares."""
+    """Divides by the root of the sum of squares: AdaGrad's update of one tensor.
+
+    >>> import burn
+    >>> from burn.optim import AdaGradConfig
+    >>> simple = AdaGradConfig().build()
+    >>> values, slot = simple.step(0.1, burn.tensor([1.0, -2.0]), burn.tensor([0.5, 0.5]))
+    >>> print(values.numpy().round(4))
+    [ 0.9 -2.1]
+    """
 
     timed = True
     state_type = AdaGradState

@@ -20,7 +20,24 @@ from burn.tensor import Tensor
 
 
 class AdamConfig(Config):
-    """Means over about `1 / (1 - beta)` steps; `amsgrad` uses the largest second moment so far."""
+    """Settings of Adam (`torch.optim.Adam`): steps of a size that each element's own gradients decide.
+
+    - `beta_1`, `beta_2`: running means of the gradient and of its square over about `1 / (1 - beta)` steps
+    - `epsilon`: added to the root; 1e-5, where PyTorch has 1e-8
+    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
+    - `amsgrad`: use the largest second moment so far
+    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+
+    The learning rate is an argument of each step.
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import AdamConfig
+    >>> optim = AdamConfig(weight_decay=1e-4).init()
+    >>> model = optim.step(0.1, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.9 -1.9]]
+    """
 
     beta_1: float = 0.9
     beta_2: float = 0.999
@@ -87,7 +104,14 @@ class AdaptiveMoments(SimpleOptimizer):
 
 
 class Adam(AdaptiveMoments):
-    """Adam; weight decay, if any, is part of the gradient."""
+    """Adam's update of one tensor; weight decay, if any, is part of the gradient.
+
+    >>> import burn
+    >>> from burn.optim import AdamConfig
+    >>> values, slot = AdamConfig().build().step(0.1, burn.tensor([1.0, -2.0]), burn.tensor([0.5, 0.5]))
+    >>> print(values.numpy().round(4))
+    [ 0.9 -2.1]
+    """
 
     def __init__(self, config: AdamConfig) -> None:
         super().__init__(config)

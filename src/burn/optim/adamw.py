@@ -13,9 +13,19 @@ from burn.tensor import Tensor
 
 
 class AdamWConfig(Config):
-    """Adam's settings; each step first multiplies the parameter by `1 - lr * weight_decay`.
+    """Settings of AdamW (`torch.optim.AdamW`): Adam with a weight decay that the second moment does not weaken.
 
-    With `cautious_weight_decay` only elements that the step moves towards zero decay.
+    - `beta_1`, `beta_2`, `epsilon`, `amsgrad`, `grad_clipping`: as in `AdamConfig`
+    - `weight_decay`: each step first multiplies the parameter by `1 - lr * weight_decay`
+    - `cautious_weight_decay`: only elements that the step moves towards zero decay
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import AdamWConfig
+    >>> optim = AdamWConfig(weight_decay=0.01).init()
+    >>> model = optim.step(0.1, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.899 -1.898]]
     """
 
     beta_1: float = 0.9
@@ -36,7 +46,15 @@ class AdamWConfig(Config):
 
 
 class AdamW(AdaptiveMoments):
-    """Adam with decoupled weight decay."""
+    """AdamW's update of one tensor: Adam with decoupled weight decay.
+
+    >>> import burn
+    >>> from burn.optim import AdamWConfig
+    >>> simple = AdamWConfig(weight_decay=0.1).build()
+    >>> values, slot = simple.step(0.1, burn.tensor([1.0, -2.0]), burn.tensor([0.5, 0.5]))
+    >>> print(values.numpy().round(4))
+    [ 0.89 -2.08]
+    """
 
     def __init__(self, config: AdamWConfig) -> None:
         super().__init__(config)

@@ -14,10 +14,21 @@ from burn.tensor import Tensor
 
 
 class AdanConfig(Config):
-    """`beta_1` is for gradients, `beta_2` for their differences, `beta_3` for squares.
+    """Settings of Adan: adaptive Nesterov momentum, which also follows how gradients change from step to step.
 
-    The decay divides by `1 + lr * weight_decay` after the step, or multiplies by `1 - lr * weight_decay`
-    before it with `no_prox`.
+    - `beta_1`, `beta_2`, `beta_3`: running means of gradients, of their differences, of squares
+    - `epsilon`: added to the root
+    - `weight_decay`: divides by `1 + lr * weight_decay` after the step
+    - `no_prox`: multiply by `1 - lr * weight_decay` before the step instead
+    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import AdanConfig
+    >>> optim = AdanConfig().init()
+    >>> model = optim.step(0.1, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.9 -1.9]]
     """
 
     beta_1: float = 0.98
@@ -47,7 +58,14 @@ class AdanState(NamedTuple):
 
 
 class Adan(SimpleOptimizer):
-    """Steps along the mean gradient plus the mean change of it."""
+    """Adan's update of one tensor: along the mean gradient plus the mean change of it.
+
+    >>> import burn
+    >>> from burn.optim import AdanConfig
+    >>> values, slot = AdanConfig().build().step(0.1, burn.tensor([1.0, -2.0]), burn.tensor([0.5, 0.5]))
+    >>> print(values.numpy().round(4))
+    [ 0.9 -2.1]
+    """
 
     timed = True
     state_type = AdanState

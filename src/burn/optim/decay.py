@@ -10,7 +10,12 @@ from burn.tensor import Tensor
 
 
 class WeightDecayConfig(Config):
-    """Adds `penalty` times the parameter to its gradient: an L2 penalty."""
+    """Adds `penalty` times the parameter to its gradient: an L2 penalty. Optimizers take the number itself too.
+
+    >>> from burn.optim import SgdConfig, WeightDecayConfig
+    >>> optim = SgdConfig(weight_decay=WeightDecayConfig(penalty=1e-4)).init()
+    >>> optim = SgdConfig(weight_decay=1e-4).init()
+    """
 
     penalty: float
 
@@ -20,7 +25,14 @@ class WeightDecayConfig(Config):
 
 
 class WeightDecay:
-    """Gradients with a penalty on large parameters."""
+    """Gradients with a penalty on large parameters.
+
+    >>> import burn
+    >>> from burn.optim import WeightDecayConfig
+    >>> decay = WeightDecayConfig(0.5).init()
+    >>> print(decay.transform(gradient=burn.tensor([0.1, 0.1]), tensor=burn.tensor([1.0, -2.0])).to_data())
+    [0.6, -0.9]
+    """
 
     def __init__(self, config: WeightDecayConfig) -> None:
         self.penalty = checked(config.penalty)

@@ -21,7 +21,17 @@ from burn.tensor import Tensor
 
 
 class GradientsParams:
-    """Gradients by the id of their parameter, on the device without autodiff. A step uses them up."""
+    """Gradients by the id of their parameter, on the device without autodiff. A step uses them up.
+
+    `optim.step` takes the result of `backward()` too; this class is for gradients that are summed, moved or changed.
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import GradientsParams
+    >>> grads = GradientsParams.from_grads((model.weight ** 2).sum().backward(), model)
+    >>> print(grads.get(model.weight.id).to_data())
+    [[2.0, -4.0]]
+    """
 
     __slots__ = ("_by_id", "used")
 

@@ -37,14 +37,34 @@ LEAST_CURVATURE = 1e-10
 
 
 class LineSearchFn(enum.Enum):
-    """How the length of a step is found: `NoSearch` takes the learning rate."""
+    """How L-BFGS finds the length of a step: `NoSearch` takes the learning rate.
+
+    >>> from burn.optim import LBFGSConfig, LineSearchFn
+    >>> optim = LBFGSConfig(line_search_fn=LineSearchFn.StrongWolfe).init()
+    """
 
     NoSearch = "None"
     StrongWolfe = "StrongWolfe"
 
 
 class LbfgsConfig(Config):
-    """At most `max_iter` iterations and `max_eval` evaluations (5/4 of the iterations) in one step."""
+    """Settings of L-BFGS (`torch.optim.LBFGS`): steps that know the curvature from the last few gradients.
+
+    - `max_iter`, `max_eval`: iterations and evaluations of the loss in one step; 5/4 of the iterations if None
+    - `history_size`: how many gradients are remembered
+    - `tolerance_grad`, `tolerance_change`: when a step has converged
+    - `line_search_fn`: `LineSearchFn.StrongWolfe`, or the learning rate is the length of steps
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import LBFGSConfig
+    >>> def closure(model):
+    ...     loss = ((model.weight - 3) ** 2).sum()
+    ...     return loss, loss.backward()
+    >>> model, loss_before = LBFGSConfig().init().step(1.0, model, closure)
+    >>> print(model.weight.numpy().round(4), loss_before)
+    [[3. 3.]] 29.0
+    """
 
     max_iter: int = 20
     history_size: int = 100
@@ -80,7 +100,19 @@ class Memory(NamedTuple):
 
 
 class Lbfgs:
-    """Updates modules by L-BFGS."""
+    """Updates modules by L-BFGS. It evaluates the loss several times a step, so it takes a function, not gradients.
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import LBFGSConfig, LineSearchFn
+    >>> def closure(model):
+    ...     loss = ((model.weight - 3) ** 4).sum()
+    ...     return loss, loss.backward()
+    >>> optim = LBFGSConfig(line_search_fn=LineSearchFn.StrongWolfe).init()
+    >>> model, loss_before = optim.step(1.0, model, closure)
+    >>> loss_before, closure(model)[0].item() < 1e-3
+    (641.0, True)
+    """
 
     __slots__ = ("config", "memory", "__weakref__")
 

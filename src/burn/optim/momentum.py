@@ -10,7 +10,13 @@ from burn.tensor import Tensor
 
 
 class MomentumConfig(Config):
-    """How much of the past is kept (`momentum`) and how much of the present is left out (`dampening`)."""
+    """How much of the past is kept (`momentum`) and how much of the present is left out (`dampening`).
+
+    `nesterov` looks ahead along the velocity. PyTorch's dampening is 0, here it is 0.1.
+
+    >>> from burn.optim import MomentumConfig, SgdConfig
+    >>> optim = SgdConfig(momentum=MomentumConfig(momentum=0.9, dampening=0.0, nesterov=True)).init()
+    """
 
     momentum: float = 0.9
     dampening: float = 0.1
@@ -28,7 +34,16 @@ class MomentumState(NamedTuple):
 
 
 class Momentum:
-    """Turns gradients into velocities."""
+    """Turns gradients into velocities. The first velocity is the gradient.
+
+    >>> import burn
+    >>> from burn.optim import MomentumConfig
+    >>> momentum = MomentumConfig(momentum=0.5, dampening=0.0).init()
+    >>> followed, velocity = momentum.transform(burn.tensor([1.0]), None)
+    >>> followed, velocity = momentum.transform(burn.tensor([1.0]), velocity)
+    >>> print(velocity.to_data())
+    [1.5]
+    """
 
     def __init__(self, config: MomentumConfig) -> None:
         faults = []

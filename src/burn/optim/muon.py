@@ -23,7 +23,14 @@ from burn.tensor import Tensor
 
 
 class AdjustLrFn(enum.Enum):
-    """How the learning rate depends on the shape of a matrix."""
+    """How Muon's learning rate depends on the shape of a matrix.
+
+    `Original` is the root of rows by columns where there are more rows; `MatchRmsAdamW` gives steps of AdamW's size.
+
+    >>> from burn.optim import AdjustLrFn
+    >>> AdjustLrFn.Original.ratio(400, 100), AdjustLrFn.MatchRmsAdamW.ratio(400, 100)
+    (2.0, 4.0)
+    """
 
     Original = "Original"
     """Times `sqrt(max(1, rows / columns))`."""
@@ -38,7 +45,20 @@ class AdjustLrFn(enum.Enum):
 
 
 class MuonConfig(Config):
-    """Momentum and the iteration that makes it orthogonal. The weight decay is decoupled, as in AdamW."""
+    r"""Settings of Muon (`torch.optim.Muon`): momentum made orthogonal, for matrices only.
+
+    - `weight_decay`: decoupled, as in AdamW; None is none
+    - `momentum`: a `MomentumConfig`
+    - `ns_coefficients`, `ns_steps`, `epsilon`: of the Newton-Schulz iteration that makes it orthogonal
+    - `adjust_lr_fn`: how the learning rate depends on the shape of a matrix
+    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+
+    Biases, norms and embeddings want another optimizer:
+
+    >>> from burn.optim import AdamWConfig, MuonConfig, ParamGroup
+    >>> matrices = ParamGroup.from_regex(r"\.weight$").exclude(ParamGroup.from_predicate("embedding"))
+    >>> optim = AdamWConfig().init().with_group(matrices, MuonConfig().init())
+    """
 
     weight_decay: WeightDecayConfig | float | None = None
     momentum: MomentumConfig = MomentumConfig(momentum=0.95, dampening=0.0, nesterov=True)
@@ -58,7 +78,14 @@ class MuonConfig(Config):
 
 
 class Muon(SimpleOptimizer):
-    """Steps along the orthogonal matrix nearest to the momentum."""
+    """Muon's update of one matrix: along the orthogonal matrix nearest to the momentum.
+
+    >>> import burn
+    >>> from burn.optim import MuonConfig
+    >>> values, slot = MuonConfig().build().step(0.1, burn.Tensor.zeros([2, 2]), burn.tensor([[3.0, 0.0], [0.0, 0.5]]))
+    >>> values.shape
+    Shape([2, 2])
+    """
 
     state_type = MomentumState
 

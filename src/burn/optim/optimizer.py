@@ -54,7 +54,19 @@ NEW: Any = object()
 
 
 class Optimizer:
-    """Updates the parameters of modules. Made by `AdamConfig().init()` and the like."""
+    """Updates the parameters of modules: what `AdamConfig().init()` and the like make.
+
+    A step returns a new module and leaves the old one as it was; there is no `zero_grad`. A state is kept for each id
+    of a parameter.
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import AdamConfig
+    >>> optim = AdamConfig().init()
+    >>> better = optim.step(0.1, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4), better.weight.numpy().round(4))
+    [[ 1. -2.]] [[ 0.9 -1.9]]
+    """
 
     __slots__ = ("_flat", "_slots", "members", "__weakref__")
 
@@ -88,9 +100,12 @@ class Optimizer:
         optimizer: Optimizer | SimpleOptimizer,
         grad_clipping: GradientClipping | GradientClippingConfig | None = None,
     ) -> Optimizer:
-        """This optimizer with another one for a group of parameters; of several groups the last one counts.
+        r"""This optimizer with another one for a group of parameters; of several groups the last one counts.
 
         Parameters that change groups begin with a new state.
+
+        >>> from burn.optim import AdamWConfig, ParamGroup, SgdConfig
+        >>> optim = AdamWConfig().init().with_group(ParamGroup.from_regex(r"\.bias$"), SgdConfig().init())
         """
         if not isinstance(group, ParamGroup):
             raise ArgumentError(f"with_group: needs a ParamGroup, got {group!r}; write ParamGroup.under('head')")
@@ -127,7 +142,8 @@ class Optimizer:
     def step(self, lr: LearningRate, module: M, grads: GradientsParams | Gradients[Any]) -> M:
         """`module` with its parameters updated. The gradients are used up.
 
-        Frozen parameters and parameters without a gradient stay as they are, and so does their state.
+        `lr` is a number, or what `scheduler.step()` gives; `grads` what `loss.backward()` gives. Frozen parameters and
+        parameters without a gradient stay as they are, and so does their state.
         """
         before = self.slots
         work = Step(self.members, before, lr, grads)
@@ -152,7 +168,14 @@ class Optimizer:
     # Records
 
     def to_record(self) -> Record:
-        """The states as a record."""
+        """The states as a record, to save beside the model.
+
+        >>> from burn.optim import AdamConfig
+        >>> from burn.record import DefaultRecorder
+        >>> optim = AdamConfig().init()
+        >>> DefaultRecorder().record(optim.to_record(), "optim")
+        >>> optim = AdamConfig().init().load_record(DefaultRecorder().load("optim"))
+        """
         kept = {str(id): slot for id, slot in self.slots.items() if slot.state is not None}
         return Record(Map({id: recording.written(self._simple_of(slot), slot) for id, slot in kept.items()}))
 

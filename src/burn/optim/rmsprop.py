@@ -16,7 +16,23 @@ from burn.tensor import Tensor, TensorData
 
 
 class RmsPropConfig(Config):
-    """`centered` divides by the running standard deviation instead."""
+    """Settings of RMSProp (`torch.optim.RMSprop`): gradients divided by the root of the running mean of their squares.
+
+    - `alpha`: how much of the running mean is kept
+    - `momentum`: how much of the velocity is kept; 0.9, where PyTorch has 0
+    - `epsilon`: added to the root
+    - `centered`: divide by the running standard deviation instead
+    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
+    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import RmsPropConfig
+    >>> optim = RmsPropConfig(momentum=0.0).init()
+    >>> model = optim.step(0.01, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.9 -1.9]]
+    """
 
     alpha: float = 0.99
     momentum: float = 0.9
@@ -52,7 +68,14 @@ class RmsPropState(NamedTuple):
 
 
 class RmsProp(SimpleOptimizer):
-    """Divides gradients by their recent size."""
+    """RMSProp's update of one tensor: gradients divided by their recent size.
+
+    >>> import burn
+    >>> from burn.optim import RmsPropConfig
+    >>> values, slot = RmsPropConfig().build().step(0.01, burn.tensor([1.0, -2.0]), burn.tensor([0.5, 0.5]))
+    >>> print(values.numpy().round(4))
+    [ 0.9 -2.1]
+    """
 
     state_type = RmsPropState
 

@@ -14,7 +14,20 @@ from burn.tensor import Tensor
 
 
 class SgdConfig(Config):
-    """`p - lr * g`, with decay and momentum applied to `g` before."""
+    """Settings of stochastic gradient descent (`torch.optim.SGD`): `p - lr * g`.
+
+    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
+    - `momentum`: a `MomentumConfig`; None is none
+    - `gradient_clipping`: a `GradientClippingConfig`; None does not clip
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import SgdConfig
+    >>> optim = SgdConfig().init()
+    >>> model = optim.step(0.25, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.5 -1. ]]
+    """
 
     weight_decay: WeightDecayConfig | float | None = None
     momentum: MomentumConfig | None = None
@@ -30,7 +43,14 @@ class SgdConfig(Config):
 
 
 class Sgd(SimpleOptimizer):
-    """Steps against the gradient."""
+    """The update of one tensor by stochastic gradient descent, with momentum and weight decay if wanted.
+
+    >>> import burn
+    >>> from burn.optim import SgdConfig
+    >>> values, slot = SgdConfig().build().step(0.5, burn.tensor([1.0, -2.0]), burn.tensor([0.5, 0.5]))
+    >>> print(values.numpy().round(4))
+    [ 0.75 -2.25]
+    """
 
     def __init__(self, config: SgdConfig) -> None:
         self.config = config

@@ -39,7 +39,21 @@ class Slot(NamedTuple):
 
 
 class SimpleOptimizer:
-    """The update of one tensor. Subclasses write `update`, and `coefficients` if numbers depend on the time."""
+    """The update of one tensor: the base of optimizers of your own.
+
+    Subclasses write `update`, and `coefficients` if numbers depend on the time. `Optimizer(simple)` applies it to
+    modules.
+
+    >>> from burn import NdArray, Param, nn
+    >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
+    >>> from burn.optim import Optimizer, SimpleOptimizer
+    >>> class SignDescent(SimpleOptimizer):
+    ...     def update(self, lr, tensor, gradient, state):
+    ...         return tensor - gradient.sign() * lr, None
+    >>> model = Optimizer(SignDescent()).step(0.5, model, (model.weight ** 2).sum().backward())
+    >>> print(model.weight.numpy().round(4))
+    [[ 0.5 -1.5]]
+    """
 
     timed: bool = False
     """Whether the update depends on how many there were before."""
