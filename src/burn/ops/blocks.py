@@ -48,8 +48,13 @@ def _to_space_rule(op: Op, x: Any, block_size: Any, order: Any) -> Any:
 def depth_to_space(x: Tensor[B], block_size: int, order: str = "depth_first") -> Tensor[B]:
     """Lay out the channels of each pixel as a block of pixels.
 
-    A group of channels holds one place of the block each ("depth_first"), or the channels of one
-    result come together ("column_first", as in a pixel shuffle).
+    Arguments:
+        block_size: the height and width of a block.
+        order: a group of channels holds one place of the block each ("depth_first"), or the channels of one result come
+            together ("column_first", as in a pixel shuffle).
+
+    >>> burn.tensor([[[[1]], [[2]], [[3]], [[4]]]]).depth_to_space(2).tolist()
+    [[[[1, 2], [3, 4]]]]
     """
     batch, _, height, width = x.shape
     block, rest = block_size, x.shape[1] // (block_size * block_size)
@@ -72,7 +77,14 @@ def _to_depth_rule(op: Op, x: Any, block_size: Any, order: Any) -> Any:
 
 @composite(rule=_to_depth_rule)
 def space_to_depth(x: Tensor[B], block_size: int, order: str = "depth_first") -> Tensor[B]:
-    """Gather blocks of pixels into the channels of one: the inverse of `depth_to_space` in the same order."""
+    """Gather blocks of pixels into the channels of one: the inverse of `depth_to_space` in the same `order`.
+
+    Arguments:
+        block_size: the height and width of a block.
+
+    >>> burn.tensor([[[[1, 2], [3, 4]]]]).space_to_depth(2).tolist()
+    [[[[1]], [[2]], [[3]], [[4]]]]
+    """
     batch, channels = x.shape[:2]
     block, rows, columns = block_size, x.shape[2] // block_size, x.shape[3] // block_size
     parts = x.reshape((batch, channels, rows, block, columns, block))
@@ -110,7 +122,14 @@ def fold(
 ) -> Tensor[B]:
     """Add patches (batch, channels * kernel, patches) up to an image of one to three spatial dims.
 
-    A padding is a number or a pair (before, after) for each dim.
+    Arguments:
+        output_size: the spatial dims of the image.
+        kernel_size, stride, dilation: a number, or one a dim.
+        padding: a number or a pair (before, after) for each dim.
+
+    >>> from burn.tensor.module import fold
+    >>> fold(Tensor.ones([1, 2, 3]), output_size=[4], kernel_size=[2]).tolist()
+    [[[1.0, 2.0, 2.0, 1.0]]]
     """
     if len(output_size) == 2 and all(before == after >= 0 for before, after in padding):
         return fold4d(x, output_size, kernel_size, stride, tuple(before for before, _ in padding), dilation)

@@ -220,7 +220,13 @@ def conv(
 ) -> Tensor[B]:
     """Slide `weight` (out, in / groups, *kernel) over `x` (batch, in, *spatial) without flipping it.
 
-    A padding is a number or a pair (before, after) for each dim, "same" or "valid"; a negative one crops.
+    Arguments:
+        stride, dilation: a number, or one a dim.
+        padding: a number or a pair (before, after) a dim, "same" or "valid"; a negative one crops.
+
+    >>> from burn.tensor.module import conv
+    >>> conv(burn.tensor([[[1.0, 2.0, 3.0]]]), burn.tensor([[[1.0, 10.0]]]), padding=[(1, 0)]).tolist()
+    [[[10.0, 21.0, 32.0]]]
     """
     ...
 

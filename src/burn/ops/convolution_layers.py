@@ -248,10 +248,17 @@ def conv_transpose(
     groups: int = 1,
     output_size: Any = None,
 ) -> Tensor[B]:
-    """Transpose a convolution of one to three dims: `weight` has the shape (channels, out / groups, *kernel).
+    """Transpose a convolution of one to three dims by `weight` (channels, out / groups, *kernel), and add `bias`.
 
-    A padding is a number or a pair (before, after) a dim, and a negative one lengthens the result;
-    "same" and "same_lower" give `stride` times the size. With an `output_size` the padding follows from
-    it, the odd element before unless the padding is "same".
+    Arguments:
+        stride, dilation: a number, or one a dim.
+        padding: a number or a pair (before, after) a dim; a negative one lengthens the result. "same" and
+            "same_lower" give `stride` times the size.
+        padding_out: how much the result is longer at its end.
+        output_size: the size from which the padding follows, the odd element before unless the padding is "same".
+
+    >>> from burn.tensor.module import conv_transpose
+    >>> conv_transpose(burn.tensor([[[1.0, 2.0]]]), burn.tensor([[[1.0, 10.0]]]), stride=2).tolist()
+    [[[1.0, 10.0, 2.0, 20.0]]]
     """
     return _transposed(x, weight, bias, stride, padding, padding_out, dilation, groups)  # type: ignore[no-any-return]

@@ -195,5 +195,15 @@ def ctc_loss(
     """Give minus the log-likelihood of each target (batch, length) under `log_probs` (time, batch, classes).
 
     The result has the shape (batch,); it is infinite where a target does not fit into its recording.
+
+    Arguments:
+        targets: class numbers, of which the first `target_lengths` of each row count.
+        input_lengths: how many steps of each recording count.
+        blank: the class that stands for nothing.
+
+    >>> from burn.tensor.module import ctc_loss
+    >>> log_probs = Tensor.zeros([2, 1, 3]).log_softmax(2)
+    >>> ctc_loss(log_probs, burn.tensor([[1]]), burn.tensor([2]), burn.tensor([1])).to_data()
+    TensorData([1.0986123], shape=[1], dtype=f32)
     """
     ...

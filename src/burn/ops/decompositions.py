@@ -67,7 +67,12 @@ def _det_gradient(g: Any, x: Any) -> Any:
 
 @hosted(rule=_det_rule, reference=_in_f32(np.linalg.det), prepare=prepared(floating), vjp=dict(x=_det_gradient))
 def det(x: Tensor[B]) -> Tensor[B]:
-    """Compute the determinant of each matrix in the last two dims, which are dropped."""
+    """Compute the determinant of each matrix in the last two dims, which are dropped.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.det(burn.tensor([[1.0, 2.0], [3.0, 4.0]])).to_data()
+    TensorData(-2.0, shape=[], dtype=f32)
+    """
     ...
 
 
@@ -89,7 +94,12 @@ def _cofactor_gradient(g: Any, x: Any, out: Any) -> Any:
 
 @hosted(rule=_square_rule, reference=_in_f32(_cofactor), prepare=prepared(floating), vjp=dict(x=_cofactor_gradient))
 def cofactor(x: Tensor[B]) -> Tensor[B]:
-    """Compute the cofactors of each matrix: how its determinant changes with each element."""
+    """Compute the cofactors of each matrix: how its determinant changes with each element.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.cofactor(burn.tensor([[2.0, 1.0], [0.0, 4.0]])).to_data()
+    TensorData([[4.0, -3.5129695e-9], [-1.0000001, 2.0]], shape=[2, 2], dtype=f32)
+    """
     ...
 
 
@@ -110,7 +120,12 @@ def _inverse_gradient(g: Any, out: Any) -> Any:
 
 @hosted(rule=_square_rule, reference=_in_f32(_inverse), prepare=prepared(floating), vjp=dict(x=_inverse_gradient))
 def inverse(x: Tensor[B]) -> Tensor[B]:
-    """Invert each matrix in the last two dims; a singular one is an error."""
+    """Invert each matrix in the last two dims; a singular one is an error.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.inverse(burn.tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
     ...
 
 
@@ -148,7 +163,12 @@ def _matrix_gradient(g: Any, matrix: Any, out: Any) -> Any:
     vjp=dict(matrix=_matrix_gradient, values=_values_gradient),
 )
 def solve(matrix: Tensor[B], values: Tensor[Any]) -> Tensor[B]:
-    """Solve `matrix @ x = values` for `x`, over the last two dims; a singular matrix is an error."""
+    """Solve `matrix @ x = values` for `x`, over the last two dims; a singular matrix is an error.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.solve(burn.tensor([[2.0, 0.0], [0.0, 4.0]]), burn.tensor([[2.0], [2.0]])).tolist()
+    [[1.0], [0.5]]
+    """
     ...
 
 
@@ -211,7 +231,12 @@ def _lu_gradient(g: Any, x_shape: Any, out: Any) -> Any:
 
 @hosted(rule=_lu_rule, reference=_in_f32(_lu), prepare=prepared(floating), vjp=dict(x=_lu_gradient), outputs=3)
 def lu(x: Tensor[B]) -> tuple[Tensor[B], Tensor[B], Tensor[B]]:
-    """Split each matrix into a permutation, a lower triangle with ones and an upper triangle: `x = P @ L @ U`."""
+    """Split each matrix into a permutation, a lower triangle with ones and an upper triangle: `x = P @ L @ U`.
+
+    >>> from burn.tensor import linalg
+    >>> [each.tolist() for each in linalg.lu(burn.tensor([[1.0, 2.0], [4.0, 4.0]]))]
+    [[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.25, 1.0]], [[4.0, 4.0], [0.0, 1.0]]]
+    """
     ...
 
 
@@ -225,6 +250,11 @@ def lu_decomposition(x: Tensor[B]) -> tuple[Tensor[B], Tensor[B]]:
     """Split square matrices as `lu` does, into both triangles in one matrix and the order of the rows.
 
     Row `i` of the product of the triangles is row `order[i]` of `x`.
+
+    >>> from burn.tensor import linalg
+    >>> triangles, order = linalg.lu_decomposition(burn.tensor([[1.0, 2.0], [4.0, 4.0]]))
+    >>> triangles.tolist(), order.tolist()
+    ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
     permutation, lower, upper = lu(x)
     return lower.tril(-1) + upper, permutation.argmax(-2).reshape(x.shape[:-1])
@@ -273,6 +303,12 @@ def _square_gradient(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
 def qr(x: Tensor[B], reduced: bool = True) -> tuple[Tensor[B], Tensor[B]]:
     """Split each matrix into one with orthonormal columns and an upper triangle: `x = Q @ R`.
 
-    Reduced, Q has no more columns than `x`; otherwise it is square.
+    Arguments:
+        reduced: whether Q has no more columns than `x`; otherwise it is square.
+
+    >>> from burn.tensor import linalg
+    >>> q, r = linalg.qr(burn.tensor([[3.0, 1.0], [4.0, 2.0], [0.0, 0.0]]))
+    >>> q.shape, r.shape
+    (Shape([3, 2]), Shape([2, 2]))
     """
     ...

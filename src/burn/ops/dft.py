@@ -49,10 +49,16 @@ def _parts(x: Any) -> tuple[Any, Any]:
 
 @composite(rule=_rule, prepare=prepared(floating))
 def dft(x: Tensor[B], n: int | None = None, dim: int = -2, inverse: bool = False, onesided: bool = False) -> Tensor[B]:
-    """Transform along `dim` a tensor whose last dim is (real,) or (real, imaginary), cut or filled to `n`.
+    """Transform along `dim` a tensor whose last dim is (real,) or (real, imaginary).
 
-    With `onesided` only frequencies 0 to `n // 2` are given; the inverse then takes these and gives a
-    real signal.
+    Arguments:
+        n: the length to which the signal is cut or filled with zeros.
+        onesided: only frequencies 0 to `n // 2`; the inverse takes these and gives a real signal.
+        inverse: from frequencies to the signal.
+
+    >>> from burn.tensor import signal
+    >>> signal.dft(burn.tensor([[1.0], [0.0], [-1.0], [0.0]]), dim=0, onesided=True).to_data()
+    TensorData([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0]], shape=[3, 2], dtype=f32)
     """
     re, im = _parts(x)
     if inverse and onesided:
@@ -105,7 +111,14 @@ def short_time_dft(
 ) -> Tensor[B]:
     """Transform signals (batch, length) or (batch, length, 1 or 2) frame by frame to (batch, frames, frequencies, 2).
 
-    Frames start every `frame_step` and are weighed by `window`; nothing is added at the ends.
+    Arguments:
+        window: the weights of a frame; None for frames of `frame_length` as they are.
+        frame_step: how far one frame starts after another. Nothing is added at the ends.
+        onesided: only the first half of the frequencies, for real signals.
+
+    >>> from burn.tensor import signal
+    >>> signal.short_time_dft(Tensor.ones([1, 8]), None, frame_step=2, frame_length=4).shape
+    Shape([1, 3, 3, 2])
     """
     assert frame_length is not None
     x = x.unsqueeze_dim(2) if len(x.shape) == 2 else x

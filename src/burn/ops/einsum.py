@@ -154,10 +154,14 @@ def _cheapest(terms: list[Labels], sizes: dict[str, int], result: Labels) -> tup
 
 
 def einsum(equation: str, *tensors: Tensor[B]) -> Tensor[B]:
-    """Multiply tensors and sum over dims, as an equation of letters says: `einsum("bij,bjk->bik", x, y)`.
+    """Multiply `tensors` and sum over dims, as an `equation` of letters says.
 
-    A letter that the result lacks is summed over; one that a tensor repeats takes its diagonal; "..."
-    stands for dims that broadcast. Without an arrow the result has the letters that occur once.
+    A letter that the result lacks is summed over; one that a tensor repeats takes its diagonal; "..." stands for dims
+    that broadcast. Without an arrow the result has the letters that occur once.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.einsum("ij,jk->ik", burn.tensor([[1, 2], [3, 4]]), burn.tensor([[1], [10]])).tolist()
+    [[21], [43]]
     """
     if not isinstance(equation, str) or not tensors:
         raise ArgumentError(f"einsum: needs an equation and tensors, got {equation!r} and {len(tensors)} tensors")

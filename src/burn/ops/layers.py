@@ -50,7 +50,13 @@ def _product(x: Any, weight: Any) -> Any:
     ),
 )
 def linear(x: Tensor[B], weight: Tensor[Any], bias: Tensor[Any] | None = None) -> Tensor[B]:
-    """Map the last dim of `x` by `weight` (in, out) and add `bias`."""
+    """Map the last dim of `x` by `weight` (in, out) and add `bias`.
+
+    >>> from burn.tensor.module import linear
+    >>> x, weight = burn.tensor([[1.0, 2.0]]), burn.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    >>> linear(x, weight).tolist()
+    [[1.0, 2.0, 3.0]]
+    """
     result = _product(x, weight)
     return result if bias is None else result + bias  # type: ignore[no-any-return]
 
@@ -78,7 +84,13 @@ def _table_gradient(g: Any, indices: Any, weights_shape: Any) -> Any:
 
 @composite(rule=_embedding_rule, prepare=_prepare_embedding, vjp=dict(weights=_table_gradient))
 def embedding(weights: Tensor[B], indices: Tensor[Any]) -> Tensor[B]:
-    """Replace each index by that row of `weights` (count, size), which adds a last dim."""
+    """Replace each index by that row of `weights` (count, size), which adds a last dim.
+
+    >>> from burn.tensor.module import embedding
+    >>> weights = burn.tensor([[0.0, 0.5], [1.0, 1.5]])
+    >>> embedding(weights, burn.tensor([[1, 0]])).tolist()
+    [[[1.0, 1.5], [0.0, 0.5]]]
+    """
     flat = indices.reshape((math.prod(indices.shape),))
     return weights.select(0, flat).reshape((*indices.shape, weights.shape[1]))
 

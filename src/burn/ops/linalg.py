@@ -96,7 +96,11 @@ _product = cast(
 
 @_product
 def matmul(x: Tensor[Any], y: Tensor[Any]) -> Tensor[Any]:
-    """Multiply matrices in the last two dims; the dims before them broadcast. Integers wrap."""
+    """Multiply matrices in the last two dims; the dims before them broadcast. Integers wrap.
+
+    >>> (burn.tensor([[1, 2], [3, 4]]) @ burn.tensor([[1], [10]])).tolist()
+    [[21], [43]]
+    """
     ...
 
 
@@ -118,7 +122,11 @@ def _vectors_rule(op: Op, x: Any, y: Any) -> Any:
     vjp=dict(x=lambda g, y: g * y, y=lambda g, x: g * x),
 )
 def dot(x: Tensor[B], y: Tensor[Any]) -> Tensor[B]:
-    """Sum the products of two vectors into a tensor of shape [1]."""
+    """Sum the products of two vectors into a tensor of shape [1].
+
+    >>> burn.tensor([1, 2]).dot(burn.tensor([10, 20])).tolist()
+    [50]
+    """
     return matmul(x.reshape((1, x.shape[0])), y.reshape((y.shape[0], 1))).reshape((1,))
 
 
@@ -136,14 +144,24 @@ def _matvec_rule(op: Op, matrix: Any, vector: Any) -> Any:
 
 @composite(rule=_matvec_rule, prepare=prepared(numeric, "matrix", "vector"))
 def matvec(matrix: Tensor[B], vector: Tensor[Any]) -> Tensor[B]:
-    """Multiply matrices (the last two dims) by vectors (the last dim); the dims before them broadcast."""
+    """Multiply each `matrix` (the last two dims) by a `vector` (the last dim); the dims before them broadcast.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.matvec(burn.tensor([[1, 2], [3, 4]]), burn.tensor([1, 10])).tolist()
+    [21, 43]
+    """
     out = matmul(matrix, vector.reshape((*vector.shape, 1)))
     return out.reshape(out.shape[:-1])
 
 
 @composite()
 def outer(x: Tensor[B], y: Tensor[Any]) -> Tensor[B]:
-    """Multiply each element along the last dim of `x` by each along that of `y`."""
+    """Multiply each element along the last dim of `x` by each along that of `y`.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.outer(burn.tensor([1, 2]), burn.tensor([1, 10])).tolist()
+    [[1, 10], [2, 20]]
+    """
     return outer_dim(x, y, -1)
 
 
@@ -156,7 +174,12 @@ def _outer_rule(op: Op, x: Any, y: Any, dim: Any) -> Any:
 
 @composite(rule=_outer_rule, prepare=prepared(numeric, "x", "y"))
 def outer_dim(x: Tensor[B], y: Tensor[Any], dim: int) -> Tensor[B]:
-    """Multiply each element along `dim` of `x` by each along `dim` of `y`, which becomes the dim after it."""
+    """Multiply each element along `dim` of `x` by each along `dim` of `y`, which becomes the dim after it.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.outer_dim(burn.tensor([[1], [2]]), burn.tensor([[1], [10]]), dim=0).tolist()
+    [[[1], [10]], [[2], [20]]]
+    """
     return x.reshape(x.shape.insert(dim + 1, 1)) * y.reshape(y.shape.insert(dim, 1))
 
 
@@ -184,7 +207,11 @@ def _cross_right_gradient(g: Any, x: Any, dim: int) -> Any:
     vjp=dict(x=_cross_left_gradient, y=_cross_right_gradient),
 )
 def cross(x: Tensor[B], y: Tensor[Any], dim: int = -1) -> Tensor[B]:
-    """Take the cross product of the vectors of three numbers along `dim`."""
+    """Take the cross product of the vectors of three numbers along `dim`.
+
+    >>> burn.tensor([1, 0, 0]).cross(burn.tensor([0, 1, 0])).tolist()
+    [0, 0, 1]
+    """
     forward: Any = x.roll_dim(-1, dim) * y.roll_dim(-2, dim)
     return forward - x.roll_dim(-2, dim) * y.roll_dim(-1, dim)  # type: ignore[no-any-return]
 
@@ -205,7 +232,12 @@ def _diag_rule(op: Op, x: Any) -> Any:
 
 @composite(rule=_diag_rule)
 def diag(x: Tensor[B]) -> Tensor[B]:
-    """Read the diagonal of each matrix in the last two dims."""
+    """Read the diagonal of each matrix in the last two dims.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.diag(burn.tensor([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
     rows, columns = x.shape[-2:]
     flat = x.reshape((*x.shape[:-2], rows * columns))
     chosen = indexing.one_range(flat.shape, len(flat.shape) - 1, (0, min(rows, columns), columns + 1))
@@ -219,7 +251,12 @@ def _trace_rule(op: Op, x: Any) -> Any:
 
 @composite(rule=_trace_rule, prepare=prepared(numeric))
 def trace(x: Tensor[B]) -> Tensor[B]:
-    """Sum the diagonal of each matrix in the last two dims, which are kept with size 1."""
+    """Sum the diagonal of each matrix in the last two dims, which are kept with size 1.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.trace(burn.tensor([[1, 2], [3, 4]])).tolist()
+    [[5]]
+    """
     return diag(x).sum_dim(-1).reshape((*x.shape[:-2], 1, 1))
 
 
@@ -228,7 +265,14 @@ def trace(x: Tensor[B]) -> Tensor[B]:
 
 @dataclass(frozen=True)
 class Norm:
-    """Which norm: `Norm.L2`, or `Norm.Lp(3.0)`. Where a norm is asked for, the number `p` also serves."""
+    """Which norm: `Norm.L0`, `Norm.L1`, `Norm.L2`, `Norm.LInf`, `Norm.LNegInf`, or `Norm.Lp(p)`.
+
+    Where a norm is asked for, the number `p` also serves.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.vector_norm(burn.tensor([3.0, 4.0]), linalg.Norm.L2, dim=0).tolist()
+    [5.0]
+    """
 
     p: float
 
@@ -240,7 +284,12 @@ class Norm:
 
     @staticmethod
     def Lp(p: float) -> Norm:
-        """The p-th root of the sum of p-th powers."""
+        """The `p`-th root of the sum of `p`-th powers.
+
+        >>> from burn.tensor import linalg
+        >>> linalg.vector_norm(burn.tensor([1.0, 2.0]), linalg.Norm.Lp(3.0), dim=0).to_data()
+        TensorData([2.0800838], shape=[1], dtype=f32)
+        """
         return Norm(float(p))
 
     def __float__(self) -> float:
@@ -285,7 +334,12 @@ def _norm_gradient(g: Any, x: Any, out: Any, p: float, dim: int) -> Any:
 
 @composite(rule=_norm_rule, prepare=prepared(floating), vjp=dict(x=_norm_gradient))
 def vector_norm(x: Tensor[B], p: Any, dim: int) -> Tensor[B]:
-    """Measure the vectors along `dim`: `p` is a number or a `Norm`. L0 counts what is not 0."""
+    """Measure the vectors along `dim`: `p` is a number or a `Norm`. L0 counts what is not 0.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.vector_norm(burn.tensor([[3.0, 4.0], [6.0, 8.0]]), 2, dim=1).tolist()
+    [[5.0], [10.0]]
+    """
     values = wide(x)
     if p == 0.0:
         out = (values != 0.0).cast(values.dtype).sum_dim(dim)
@@ -302,37 +356,67 @@ def vector_norm(x: Tensor[B], p: Any, dim: int) -> Tensor[B]:
 
 @composite()
 def l0_norm(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Count the elements along `dim` that are not 0."""
+    """Count the elements along `dim` that are not 0.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.l0_norm(burn.tensor([3.0, 0.0, 4.0]), dim=0).tolist()
+    [2.0]
+    """
     return vector_norm(x, 0.0, dim)
 
 
 @composite()
 def l1_norm(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Sum the absolute values along `dim`."""
+    """Sum the absolute values along `dim`.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.l1_norm(burn.tensor([3.0, -4.0]), dim=0).tolist()
+    [7.0]
+    """
     return vector_norm(x, 1.0, dim)
 
 
 @composite()
 def l2_norm(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Measure the vectors along `dim` by the square root of the sum of squares."""
+    """Measure the vectors along `dim` by the square root of the sum of squares.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.l2_norm(burn.tensor([3.0, -4.0]), dim=0).tolist()
+    [5.0]
+    """
     return vector_norm(x, 2.0, dim)
 
 
 @composite()
 def lp_norm(x: Tensor[B], p: float, dim: int) -> Tensor[B]:
-    """Measure the vectors along `dim` by the p-th root of the sum of p-th powers."""
+    """Measure the vectors along `dim` by the `p`-th root of the sum of `p`-th powers.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.lp_norm(burn.tensor([1.0, 2.0]), 3.0, dim=0).to_data()
+    TensorData([2.0800838], shape=[1], dtype=f32)
+    """
     return vector_norm(x, p, dim)
 
 
 @composite()
 def max_abs_norm(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Find the largest absolute value along `dim`."""
+    """Find the largest absolute value along `dim`.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.max_abs_norm(burn.tensor([3.0, -4.0]), dim=0).tolist()
+    [4.0]
+    """
     return vector_norm(x, math.inf, dim)
 
 
 @composite()
 def min_abs_norm(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Find the smallest absolute value along `dim`."""
+    """Find the smallest absolute value along `dim`.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.min_abs_norm(burn.tensor([3.0, -4.0]), dim=0).tolist()
+    [3.0]
+    """
     return vector_norm(x, -math.inf, dim)
 
 
@@ -342,7 +426,15 @@ def _normalize_rule(op: Op, x: Any, p: Any, dim: Any, eps: Any) -> Any:
 
 @composite(rule=_normalize_rule, prepare=prepared(floating))
 def vector_normalize(x: Tensor[B], p: Any = 2.0, dim: int = -1, eps: float = 1e-12) -> Tensor[B]:
-    """Divide the vectors along `dim` by their norm, or by `eps` where the norm is smaller."""
+    """Divide the vectors along `dim` by their norm, or by `eps` where the norm is smaller.
+
+    Arguments:
+        p: a number or a `Norm`.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.vector_normalize(burn.tensor([3.0, 4.0])).to_data()
+    TensorData([0.6, 0.8], shape=[2], dtype=f32)
+    """
     return x / vector_norm(x, p, dim).clamp_min(eps)
 
 
@@ -355,9 +447,14 @@ def _similarity_rule(op: Op, x1: Any, x2: Any, dim: Any, eps: Any) -> Any:
 
 @composite(rule=_similarity_rule, prepare=prepared(floating, "x1", "x2"))
 def cosine_similarity(x1: Tensor[B], x2: Tensor[Any], dim: int, eps: float | None = None) -> Tensor[B]:
-    """Compute the cosine of the angle between vectors along `dim`, which is kept with size 1.
+    """Compute the cosine of the angle between the vectors of `x1` and `x2` along `dim`, which is kept with size 1.
 
-    A norm below `eps` counts as `eps`; without one, the smallest normal number of the dtype.
+    Arguments:
+        eps: what a smaller norm counts as; the smallest normal number of the dtype if None.
+
+    >>> from burn.tensor import linalg
+    >>> linalg.cosine_similarity(burn.tensor([[1.0, 0.0]]), burn.tensor([[3.0, 4.0]]), dim=1).to_data()
+    TensorData([[0.6]], shape=[1, 1], dtype=f32)
     """
     floor = 0.0 if eps is None else eps
     lengths: Any = vector_norm(x1, 2.0, dim).clamp_min(floor) * vector_norm(x2, 2.0, dim).clamp_min(floor)

@@ -109,7 +109,15 @@ def _layer_norm_gamma(g: Any, x: Any, gamma: Any, eps: float) -> Any:
 def layer_norm(
     x: Tensor[B], gamma: Tensor[Any] | None = None, beta: Tensor[Any] | None = None, eps: float = 1e-5
 ) -> Tensor[B]:
-    """Standardize the last dims, those that `gamma` covers, then scale by `gamma` and shift by `beta`."""
+    """Standardize the last dims, those that `gamma` covers, then scale by `gamma` and shift by `beta`.
+
+    Arguments:
+        eps: what is added to the variance.
+
+    >>> from burn.tensor.module import layer_norm
+    >>> layer_norm(burn.tensor([[1.0, 2.0, 3.0]])).to_data()
+    TensorData([[-1.2247356, 0.0, 1.2247356]], shape=[1, 3], dtype=f32)
+    """
     return _affine(standardize(x, _last(x, gamma), eps), gamma, beta)  # type: ignore[no-any-return]
 
 
@@ -136,7 +144,15 @@ def _rms_gamma(g: Any, x: Any, gamma: Any, eps: float) -> Any:
     vjp=dict(x=_rms_gradient, gamma=_rms_gamma),
 )
 def rms_norm(x: Tensor[B], gamma: Tensor[Any] | None = None, eps: float = 1e-5) -> Tensor[B]:
-    """Divide by the root of the mean square along the last dims, those that `gamma` covers, and scale by it."""
+    """Divide by the root of the mean square along the last dims, those that `gamma` covers, and scale by it.
+
+    Arguments:
+        eps: what is added to the mean square.
+
+    >>> from burn.tensor.module import rms_norm
+    >>> rms_norm(burn.tensor([[3.0, 4.0]])).to_data()
+    TensorData([[0.8485278, 1.1313704]], shape=[1, 2], dtype=f32)
+    """
     values = wide(x)
     return _affine(cast_to(values * _inverse_root(values, _last(x, gamma), eps), x.dtype), gamma, None)  # type: ignore[no-any-return]
 
@@ -177,7 +193,18 @@ def batch_norm(
     variance: Tensor[Any],
     eps: float = 1e-5,
 ) -> Tensor[B]:
-    """Normalize each channel of `x` (batch, channels, ...) by statistics that are given."""
+    """Normalize each channel of `x` (batch, channels, ...) by statistics that are given.
+
+    Arguments:
+        gamma, beta: the scale and the shift of each channel; None for none.
+        mean, variance: one for each channel.
+        eps: what is added to the variance.
+
+    >>> from burn.tensor.module import batch_norm
+    >>> x, mean, variance = burn.tensor([[3.0, 5.0]]), burn.tensor([1.0, 1.0]), burn.tensor([4.0, 16.0])
+    >>> batch_norm(x, None, None, mean, variance).to_data()
+    TensorData([[0.9999988, 0.9999998]], shape=[1, 2], dtype=f32)
+    """
     scale = (wide(variance) + eps).sqrt().recip()
     scale = scale if gamma is None else scale * wide(gamma)
     shift = wide(mean).neg() * scale
@@ -229,7 +256,17 @@ def _training_beta(g: Any, beta_shape: Any) -> Any:
 def batch_norm_training(
     x: Tensor[B], gamma: Tensor[Any] | None = None, beta: Tensor[Any] | None = None, eps: float = 1e-5
 ) -> tuple[Tensor[B], Tensor[B], Tensor[B]]:
-    """Normalize each channel of `x` by its own mean and (biased) variance, which are given back too."""
+    """Normalize each channel of `x` by its own mean and (biased) variance, which are given back too.
+
+    Arguments:
+        gamma, beta: the scale and the shift of each channel; None for none.
+        eps: what is added to the variance.
+
+    >>> from burn.tensor.module import batch_norm_training
+    >>> result, mean, variance = batch_norm_training(burn.tensor([[1.0], [3.0]]))
+    >>> result.to_data(), mean.tolist(), variance.tolist()
+    (TensorData([[-0.999995], [0.999995]], shape=[2, 1], dtype=f32), [2.0], [1.0])
+    """
     mean, variance, _, normal = _moments(wide(x), _other_dims(x), eps)
     result = _affine(cast_to(normal, x.dtype), _as_channels(gamma, x), _as_channels(beta, x))
     channels = (x.shape[1],)
@@ -252,7 +289,17 @@ def group_norm(
     beta: Tensor[Any] | None = None,
     eps: float = 1e-5,
 ) -> Tensor[B]:
-    """Standardize groups of channels of each item, then scale and shift each channel."""
+    """Standardize groups of channels of each item, then scale and shift each channel.
+
+    Arguments:
+        num_groups: how many groups the channels (dim 1) make.
+        gamma, beta: the scale and the shift of each channel; None for none.
+        eps: what is added to the variance.
+
+    >>> from burn.tensor.module import group_norm
+    >>> group_norm(burn.tensor([[1.0, 3.0, 10.0, 30.0]]), num_groups=2).to_data()
+    TensorData([[-0.999995, 0.999995, -1.0, 1.0]], shape=[1, 4], dtype=f32)
+    """
     rest = math.prod(x.shape[1:]) // num_groups
     normal: Any = standardize(x.reshape((x.shape[0], num_groups, rest)), 2, eps).reshape(x.shape)
     return _affine(normal, _as_channels(gamma, x), _as_channels(beta, x))  # type: ignore[no-any-return]
@@ -267,7 +314,16 @@ def _instance_rule(op: Op, x: Any, gamma: Any, beta: Any, eps: Any) -> Any:
 def instance_norm(
     x: Tensor[B], gamma: Tensor[Any] | None = None, beta: Tensor[Any] | None = None, eps: float = 1e-5
 ) -> Tensor[B]:
-    """Standardize each channel of each item, then scale and shift it."""
+    """Standardize each channel of each item, then scale and shift it.
+
+    Arguments:
+        gamma, beta: the scale and the shift of each channel; None for none.
+        eps: what is added to the variance.
+
+    >>> from burn.tensor.module import instance_norm
+    >>> instance_norm(burn.tensor([[[1.0, 3.0], [10.0, 30.0]]])).to_data()
+    TensorData([[[-0.999995, 0.999995], [-1.0, 1.0]]], shape=[1, 2, 2], dtype=f32)
+    """
     return group_norm(x, x.shape[1], gamma, beta, eps) if x.shape[1] else x
 
 
@@ -286,6 +342,10 @@ def local_response_norm(
     """Divide by `(bias + alpha * mean of squares) ** beta` over `size` neighbouring channels, zeros beyond them.
 
     Where `size` is even, one channel more comes after than before.
+
+    >>> from burn.tensor.module import local_response_norm
+    >>> local_response_norm(burn.tensor([[[1.0], [2.0], [3.0]]]), size=3, alpha=3.0, beta=1.0).to_data()
+    TensorData([[[0.16666667], [0.13333334], [0.21428572]]], shape=[1, 3, 1], dtype=f32)
     """
     values: Any = wide(x)
     before, channels = (size - 1) // 2, x.shape[1]

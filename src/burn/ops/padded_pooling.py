@@ -139,11 +139,19 @@ def max_pool_padded(
     indexing: str = "spatial",
     partial: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the largest element of each window, and its index, with any padding: a pair (before, after) a dim.
+    """Take the largest element of each window, and its index, with any padding.
 
-    An index counts the elements of the flattened spatial dims ("spatial"), or of the whole tensor
-    ("row_major"; under "column_major" the first spatial dim runs fastest). With `partial` an input that is narrower
-    than a window, by less than a stride, still has one.
+    Arguments:
+        kernel_size, stride, dilation, ceil_mode: those of `max_pool2d`.
+        padding: a number, or a pair (before, after) a dim.
+        indexing: what an index counts: the elements of the flattened spatial dims ("spatial"), or of the whole tensor
+            ("row_major"; under "column_major" the first spatial dim runs fastest).
+        partial: whether an input narrower than a window, by less than a stride, still has one.
+
+    >>> from burn.tensor.module import max_pool_padded
+    >>> values, indices = max_pool_padded(burn.tensor([[[1.0, 3.0, 2.0]]]), 2, padding=[(1, 0)])
+    >>> values.tolist(), indices.tolist()
+    ([[[1.0, 3.0]]], [[[0, 1]]])
     """
     dtype, spatial = x.dtype, tuple(x.shape[2:])
     counts = tuple(_count(*each, ceil_mode, partial) for each in zip(spatial, kernel_size, stride, padding, dilation))
@@ -183,6 +191,10 @@ def max_unpool(x: Tensor[B], indices: Tensor[Any], output_size: Any, indexing: s
     """Put maxima back where they were found in spatial dims of `output_size`, with 0 everywhere else.
 
     `indices` are those of `max_pool_padded` with the same `indexing`.
+
+    >>> from burn.tensor.module import max_unpool
+    >>> max_unpool(burn.tensor([[[3.0, 4.0]]]), burn.tensor([[[1, 2]]]), output_size=[4]).tolist()
+    [[[0.0, 3.0, 4.0, 0.0]]]
     """
     shape = (*x.shape[:2], *output_size)
     if indexing == "row_major":
@@ -238,9 +250,17 @@ def avg_pool_padded(
     ceil_mode: bool = False,
     partial: bool = False,
 ) -> Tensor[B]:
-    """Take the mean of each window, with any padding: a pair (before, after) a dim, and with holes.
+    """Take the mean of each window, with any padding and with holes.
 
-    With `partial` an input that is narrower than a window, by less than a stride, still has one.
+    Arguments:
+        kernel_size, stride, dilation, ceil_mode: those of `max_pool2d`.
+        padding: a number, or a pair (before, after) a dim.
+        count_include_pad: whether the padding counts in the mean.
+        partial: whether an input narrower than a window, by less than a stride, still has one.
+
+    >>> from burn.tensor.module import avg_pool_padded
+    >>> avg_pool_padded(burn.tensor([[[1.0, 3.0, 2.0]]]), 2, padding=[(1, 0)]).tolist()
+    [[[0.5, 2.5]]]
     """
     spatial = tuple(x.shape[2:])
     fits = ceil_mode or _fits(spatial, kernel_size, padding, dilation)
@@ -276,7 +296,14 @@ def lp_pool(
 ) -> Tensor[B]:
     """Take the p-norm of each window: the p-th root of the sum of its p-th powers.
 
-    With `partial` an input that is narrower than a window, by less than a stride, still has one.
+    Arguments:
+        kernel_size, stride, dilation, ceil_mode: those of `max_pool2d`.
+        padding: a number, or a pair (before, after) a dim.
+        partial: whether an input narrower than a window, by less than a stride, still has one.
+
+    >>> from burn.tensor.module import lp_pool
+    >>> lp_pool(burn.tensor([[[3.0, 4.0, 6.0, 8.0]]]), p=2.0, kernel_size=2).tolist()
+    [[[5.0, 10.0]]]
     """
     spatial = tuple(x.shape[2:])
     counts = tuple(_count(*each, ceil_mode, partial) for each in zip(spatial, kernel_size, stride, padding, dilation))

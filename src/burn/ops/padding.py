@@ -50,10 +50,15 @@ def _pad_rule(op: Op, x: Any, value: Any, pads: Any, mode: Any) -> Any:
 
 @composite(rule=_pad_rule, prepare=filling("value"))
 def pad_or_crop(x: Tensor[B], pads: Any, value: Operand = 0.0, mode: str = "constant") -> Tensor[B]:
-    """Add elements around every dim, or take them away where the pair (before, after) is negative.
+    """Add elements around every dim, or take them away where a number is negative, which happens first.
 
-    What is added is a constant, a reflection without the edge, the edge repeated, or the other end
-    ("wrap"). Elements are taken away first.
+    Arguments:
+        pads: a pair (before, after) for each dim.
+        value: what is added in mode "constant".
+        mode: "constant", "reflect" (without the edge), "edge" (the edge repeated) or "wrap" (the other end).
+
+    >>> burn.tensor([1, 2, 3]).pad_or_crop([(2, -1)]).tolist()
+    [0, 0, 1, 2]
     """
     kept = [
         (max(-before, 0), size + min(before, 0) + min(after, 0), 1)
@@ -88,6 +93,9 @@ def center_crop_pad(x: Tensor[B], sizes: Any, dims: Any = None) -> Tensor[B]:
     """Bring dims (all of them, or `dims`) to `sizes` around their middle: crop, or pad with zeros.
 
     Where the difference is odd, one element more is taken or added at the end.
+
+    >>> burn.tensor([1, 2, 3, 4]).center_crop_pad([2]).tolist(), burn.tensor([1, 2]).center_crop_pad([5]).tolist()
+    ([2, 3], [0, 1, 2, 0, 0])
     """
     pairs = [(0, 0)] * len(x.shape)
     for dim, size in zip(dims, sizes, strict=True):

@@ -198,10 +198,19 @@ def roi_align(
     mode: str = "avg",
     half_pixel: bool = True,
 ) -> Tensor[B]:
-    """Pool the boxes (left, top, right, bottom) of images to `output_size`, reading between pixels.
+    """Pool the `boxes` (left, top, right, bottom) of images to `output_size`, reading between pixels.
 
-    `batch_indices` names the image of each box, `spatial_scale` takes boxes to pixels. Each bin is the
-    mean, or the maximum, of `sampling_ratio` samples a dim; 0 takes as many as there are pixels.
+    Arguments:
+        batch_indices: the image of each box.
+        spatial_scale: from the numbers of a box to pixels.
+        sampling_ratio: samples a dim in each bin; 0 takes as many as there are pixels.
+        mode: "avg" or "max" of the samples.
+        half_pixel: whether the middle of the first pixel is at 0.5, not at 0.
+
+    >>> from burn.tensor import vision
+    >>> x, boxes = burn.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), burn.tensor([[0.0, 0.0, 2.0, 2.0]])
+    >>> vision.roi_align(x, boxes, burn.tensor([0]), 1).tolist()
+    [[[[2.5]]]]
     """
     ...
 
@@ -279,10 +288,18 @@ def _max_gradient(g: Any, out: Any, x_shape: Any) -> Any:
 def roi_max_pool(
     x: Tensor[B], boxes: Tensor[Any], output_size: Any, spatial_scale: float = 1.0, index_dtype: Any = None
 ) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the largest pixel in each of `output_size` bins of each box, and its index in the flattened `x`.
+    """Take the largest pixel in each of `output_size` bins of each of the `boxes`, and its index in the flattened `x`.
 
-    A box is (image, left, top, right, bottom), rounded to whole pixels after `spatial_scale`. A bin
-    without pixels gives 0 and the index -1.
+    A bin without pixels gives 0 and the index -1.
+
+    Arguments:
+        boxes: (image, left, top, right, bottom), rounded to whole pixels after `spatial_scale`.
+        index_dtype: the dtype of the indices.
+
+    >>> from burn.tensor import vision
+    >>> x, boxes = burn.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), burn.tensor([[0.0, 0.0, 0.0, 1.0, 1.0]])
+    >>> [each.tolist() for each in vision.roi_max_pool(x, boxes, 1)]
+    [[[[[4.0]]]], [[[[3]]]]]
     """
     ...
 
@@ -363,7 +380,19 @@ def non_max_suppression(
 ) -> Tensor[B]:
     """Choose boxes by score, leaving out those that overlap a better one of their class too much.
 
-    `boxes` (batch, count, 4) are two opposite corners (y, x, y, x), or with `center` (x, y, width,
-    height); `scores` are (batch, classes, count). Each row of the result is (image, class, box).
+    Each row of the result is (image, class, box).
+
+    Arguments:
+        boxes: (batch, count, 4), two opposite corners (y, x, y, x), or with `center` (x, y, width, height).
+        scores: (batch, classes, count).
+        max_output_boxes_per_class: how many to choose at most; 0 chooses none.
+        iou_threshold: how much of their union two boxes may share.
+        score_threshold: the score that a box has to exceed.
+        index_dtype: the dtype of the result.
+
+    >>> from burn.tensor import vision
+    >>> boxes = burn.tensor([[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]]])
+    >>> vision.non_max_suppression(boxes, burn.tensor([[[0.9, 0.8, 0.7]]]), 3, 0.5).tolist()
+    [[0, 0, 0], [0, 0, 2]]
     """
     ...

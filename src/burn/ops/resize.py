@@ -221,11 +221,20 @@ def resize(
 ) -> Tensor[B]:
     """Resize dims (all of them, or `dims`) to `sizes`, or by `scales`, whose results are rounded down.
 
-    The modes are nearest, linear and cubic. `coordinates` says how output elements map to input
-    elements, `rounding` which one is nearest. With `antialias` a smaller result averages all it covers.
-    `region` (starts, then ends, in parts of each dim) is cut out under "tf_crop_and_resize", and
-    `extrapolation` stands where it reaches outside. An `aspect` of "not_larger" or "not_smaller" keeps
-    the proportions within `sizes`. Ints are computed as floats and rounded.
+    Ints are computed as floats and rounded.
+
+    Arguments:
+        mode: "nearest", "linear" or "cubic" (with `cubic_coefficient`).
+        coordinates: how elements of the result map to those of `x`: "half_pixel", "align_corners", "asymmetric" ...
+        rounding: which element is the nearest.
+        exclude_outside: whether what lies beyond the ends has no weight.
+        antialias: whether a smaller result averages all it covers.
+        region: starts, then ends, in parts of each dim, for "tf_crop_and_resize".
+        extrapolation: what stands where the region reaches outside.
+        aspect: "not_larger" or "not_smaller" keeps the proportions within `sizes`.
+
+    >>> burn.tensor([[1.0, 2.0]]).resize([1, 4], mode="linear").tolist()
+    [[1.0, 1.25, 1.75, 2.0]]
     """
     dtype = x.dtype
     result: Any = x

@@ -87,9 +87,15 @@ def grid_sample(
 ) -> Tensor[B]:
     """Read `x` (batch, channels, *spatial) at the places `grid` (batch, *sizes, dims) names.
 
-    A place holds one number a dim, the last dim first, from -1 to 1. Modes are linear, nearest and
-    cubic; beyond the ends lie zeros, the border's elements, or a reflection. Cubic samples near the border
-    also read what lies beyond it.
+    Arguments:
+        grid: one number a dim, the last dim first, from -1 to 1.
+        mode: "linear", "nearest" or "cubic".
+        padding: what lies beyond the ends: "zeros", "border" (its elements) or "reflection".
+        align_corners: whether -1 and 1 are the centres of the outermost elements, not their outer edges.
+
+    >>> x = burn.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> x.grid_sample(burn.tensor([[[[0.0, 0.0], [-0.5, 0.5]]]])).tolist()
+    [[[[2.5, 3.0]]]]
     """
     batch, channels, *spatial = x.shape
     sizes = grid.shape[1:-1]
@@ -140,9 +146,17 @@ def _affine_rule(op: Op, theta: Any, size: Any, align_corners: Any) -> Any:
 
 @composite(rule=_affine_rule, prepare=prepared(only_floats))
 def affine_grid(theta: Tensor[B], size: Any, align_corners: bool = False) -> Tensor[B]:
-    """Make the grid of an affine map `theta` (batch, dims, dims + 1) for `size` (batch, channels, *spatial).
+    """Make the grid of an affine map for `grid_sample`, of shape (batch, *spatial, dims).
 
-    The result (batch, *spatial, dims) holds places for `grid_sample`.
+    Arguments:
+        theta: the map (batch, dims, dims + 1).
+        size: (batch, channels, *spatial).
+        align_corners: whether -1 and 1 are the centres of the outermost pixels, not their outer edges.
+
+    >>> from burn.tensor import vision
+    >>> theta = burn.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> vision.affine_grid(theta, [1, 1, 1, 2]).tolist()
+    [[[[-0.5, 0.0], [0.5, 0.0]]]]
     """
     batch, _, *spatial = size
     rank, values = len(spatial), wide(theta)

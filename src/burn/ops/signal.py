@@ -86,7 +86,13 @@ def _rfft_gradient(g: Any, x_shape: Any, dim: int, n: int) -> Any:
 
 @hosted(rule=_rfft_rule, reference=_rfft, prepare=prepared(floating), vjp=dict(x=_rfft_gradient), outputs=2, total=True)
 def rfft(x: Tensor[B], dim: int = -1, n: int | None = None) -> tuple[Tensor[B], Tensor[B]]:
-    """Transform a real signal along `dim`, cut or filled with zeros to `n`: frequencies 0 to `n // 2`."""
+    """Transform a real signal along `dim`, cut or filled with zeros to `n`: frequencies 0 to `n // 2`.
+
+    >>> from burn.tensor import signal
+    >>> re, im = signal.rfft(burn.tensor([1.0, 0.0, -1.0, 0.0]))
+    >>> re.tolist(), im.tolist()
+    ([0.0, 2.0, 0.0], [0.0, 0.0, 0.0])
+    """
     ...
 
 
@@ -127,6 +133,10 @@ def irfft(re: Tensor[B], im: Tensor[B], dim: int = -1, n: int | None = None) -> 
     """Give the real signal of length `n` whose spectrum is `re + i im`: the inverse of `rfft`.
 
     Without `n` the length is even: twice the number of frequencies, less two.
+
+    >>> from burn.tensor import signal
+    >>> signal.irfft(burn.tensor([0.0, 2.0, 0.0]), burn.tensor([0.0, 0.0, 0.0])).tolist()
+    [1.0, 0.0, -1.0, 0.0]
     """
     ...
 
@@ -164,7 +174,13 @@ def _cfft_gradient(part: int) -> Any:
     total=True,
 )
 def cfft(re: Tensor[B], im: Tensor[B], dim: int = -1, n: int | None = None) -> tuple[Tensor[B], Tensor[B]]:
-    """Transform a complex signal along `dim`, cut or filled with zeros to `n`: all `n` frequencies."""
+    """Transform the complex signal `re + i im` along `dim`, cut or filled with zeros to `n`: all `n` frequencies.
+
+    >>> from burn.tensor import signal
+    >>> re, im = signal.cfft(burn.tensor([1.0, 0.0]), burn.tensor([0.0, 1.0]))
+    >>> re.tolist(), im.tolist()
+    ([1.0, 1.0], [1.0, -1.0])
+    """
     ...
 
 
@@ -174,9 +190,16 @@ def cfft(re: Tensor[B], im: Tensor[B], dim: int = -1, n: int | None = None) -> t
 class StftOptions(NamedTuple):
     """How a signal is cut into frames.
 
-    Frames of `n_fft` start every `hop_length` (a quarter of `n_fft`), weighed by a window of
-    `win_length` (`n_fft`) in their middle. With `center` the signal is reflected at both ends by
-    half a frame; with `onesided` only frequencies 0 to `n_fft // 2` are given.
+    Arguments:
+        n_fft: the length of a frame.
+        hop_length: how far one frame starts after another; a quarter of `n_fft` if None.
+        win_length: the length of the window, in the middle of a frame; `n_fft` if None.
+        center: whether the signal is reflected at both ends by half a frame.
+        onesided: only frequencies 0 to `n_fft // 2`.
+
+    >>> from burn.tensor import signal
+    >>> signal.stft(Tensor.ones([1, 16]), None, signal.StftOptions(8, hop_length=4)).shape
+    Shape([1, 5, 5, 2])
     """
 
     n_fft: int
@@ -244,8 +267,13 @@ def _frequencies(options: StftOptions) -> int:
 def stft(x: Tensor[B], window: Tensor[Any] | None, options: Any) -> Tensor[B]:
     """Transform signals (batch, length) frame by frame into (batch, frames, frequencies, 2): real and imaginary.
 
-    `options` is a `StftOptions`, or the number `n_fft`. Without a window, frames are cut out as
-    they are.
+    Arguments:
+        window: the weights of a frame; None cuts frames out as they are.
+        options: a `StftOptions`, or the number `n_fft`.
+
+    >>> from burn.tensor import signal
+    >>> signal.stft(Tensor.ones([1, 16]), signal.hann_window(8), 8).shape
+    Shape([1, 9, 5, 2])
     """
     options = StftOptions(*options)
     n_fft = options.n_fft
@@ -293,10 +321,17 @@ def _overlapped(frames: Any, hop: int) -> Any:
 
 @composite(rule=_istft_rule, prepare=prepared(floating, "x", "window"))
 def istft(x: Tensor[B], window: Tensor[Any] | None, length: int | None, options: Any) -> Tensor[B]:
-    """Put signals together again from what `stft` gave, with the same window and options.
+    """Put signals together again from what `stft` gave, with the same `window` and `options`.
 
-    Frames are added where they overlap and divided by the squares of the window there. The result
-    has `length` elements, zeros where there is no signal; None takes all there is.
+    Frames are added where they overlap and divided by the squares of the window there.
+
+    Arguments:
+        length: of the result, with zeros where there is no signal; None takes all there is.
+
+    >>> from burn.tensor import signal
+    >>> window = signal.hann_window(8)
+    >>> signal.istft(signal.stft(Tensor.ones([1, 16]), window, 8), window, 16, 8).shape
+    Shape([1, 16])
     """
     options = StftOptions(*options)
     n_fft, hop = options.n_fft, options.hop_length

@@ -62,7 +62,17 @@ def conv1d(
     bias: Tensor[Any] | None = None,
     options: ConvOptions | PaddedConvOptions | None = None,
 ) -> Tensor[B]:
-    """Convolve `x` (batch, channels, length) with `weight` and add `bias`."""
+    """Convolve `x` (batch, channels, length) with `weight` and add `bias`.
+
+    Arguments:
+        weight: (out, channels / groups, *kernel).
+        options: stride, padding, dilation and groups, as `ConvOptions` or `PaddedConvOptions`.
+
+    >>> from burn.tensor.module import ConvOptions, conv1d
+    >>> x, weight = Tensor.ones([1, 1, 4]), Tensor.ones([2, 1, 3])
+    >>> conv1d(x, weight, options=ConvOptions(padding=1)).shape
+    Shape([1, 2, 4])
+    """
     return _convolution.conv1d(x, weight, bias, *_settings(options, 1))
 
 
@@ -72,7 +82,17 @@ def conv2d(
     bias: Tensor[Any] | None = None,
     options: ConvOptions | PaddedConvOptions | None = None,
 ) -> Tensor[B]:
-    """Convolve `x` (batch, channels, height, width) with `weight` and add `bias`."""
+    """Convolve `x` (batch, channels, height, width) with `weight` and add `bias`.
+
+    Arguments:
+        weight: (out, channels / groups, *kernel).
+        options: stride, padding, dilation and groups, as `ConvOptions` or `PaddedConvOptions`.
+
+    >>> from burn.tensor.module import ConvOptions, conv2d
+    >>> x, weight = Tensor.ones([1, 1, 4, 4]), Tensor.ones([2, 1, 3, 3])
+    >>> conv2d(x, weight, options=ConvOptions(padding=1)).shape
+    Shape([1, 2, 4, 4])
+    """
     return _convolution.conv2d(x, weight, bias, *_settings(options, 2))
 
 
@@ -82,7 +102,17 @@ def conv3d(
     bias: Tensor[Any] | None = None,
     options: ConvOptions | PaddedConvOptions | None = None,
 ) -> Tensor[B]:
-    """Convolve `x` (batch, channels, depth, height, width) with `weight` and add `bias`."""
+    """Convolve `x` (batch, channels, depth, height, width) with `weight` and add `bias`.
+
+    Arguments:
+        weight: (out, channels / groups, *kernel).
+        options: stride, padding, dilation and groups, as `ConvOptions` or `PaddedConvOptions`.
+
+    >>> from burn.tensor.module import ConvOptions, conv3d
+    >>> x, weight = Tensor.ones([1, 1, 4, 4, 4]), Tensor.ones([2, 1, 3, 3, 3])
+    >>> conv3d(x, weight, options=ConvOptions(padding=1)).shape
+    Shape([1, 2, 4, 4, 4])
+    """
     return _convolution.conv3d(x, weight, bias, *_settings(options, 3))
 
 
@@ -92,7 +122,17 @@ def conv_transpose1d(
     bias: Tensor[Any] | None = None,
     options: ConvTransposeOptions | None = None,
 ) -> Tensor[B]:
-    """Transpose the convolution of (batch, channels, length) by `weight`, and add `bias`."""
+    """Transpose the convolution of (batch, channels, length) by `weight`, and add `bias`.
+
+    Arguments:
+        weight: (channels, out / groups, *kernel).
+        options: stride, padding, dilation and groups, as `ConvTransposeOptions`.
+
+    >>> from burn.tensor.module import ConvTransposeOptions, conv_transpose1d
+    >>> x, weight = Tensor.ones([1, 1, 4]), Tensor.ones([1, 2, 2])
+    >>> conv_transpose1d(x, weight, options=ConvTransposeOptions(stride=2)).shape
+    Shape([1, 2, 8])
+    """
     chosen = options or ConvTransposeOptions()
     return _convolution.conv_transpose1d(
         x, weight, bias, chosen.stride, chosen.padding, chosen.padding_out, chosen.dilation, chosen.groups
@@ -105,7 +145,17 @@ def conv_transpose2d(
     bias: Tensor[Any] | None = None,
     options: ConvTransposeOptions | None = None,
 ) -> Tensor[B]:
-    """Transpose the convolution of (batch, channels, height, width) by `weight`, and add `bias`."""
+    """Transpose the convolution of (batch, channels, height, width) by `weight`, and add `bias`.
+
+    Arguments:
+        weight: (channels, out / groups, *kernel).
+        options: stride, padding, dilation and groups, as `ConvTransposeOptions`.
+
+    >>> from burn.tensor.module import ConvTransposeOptions, conv_transpose2d
+    >>> x, weight = Tensor.ones([1, 1, 4, 4]), Tensor.ones([1, 2, 2, 2])
+    >>> conv_transpose2d(x, weight, options=ConvTransposeOptions(stride=2)).shape
+    Shape([1, 2, 8, 8])
+    """
     chosen = options or ConvTransposeOptions()
     return _convolution.conv_transpose2d(
         x, weight, bias, chosen.stride, chosen.padding, chosen.padding_out, chosen.dilation, chosen.groups
@@ -118,7 +168,17 @@ def conv_transpose3d(
     bias: Tensor[Any] | None = None,
     options: ConvTransposeOptions | None = None,
 ) -> Tensor[B]:
-    """Transpose the convolution of (batch, channels, depth, height, width) by `weight`, and add `bias`."""
+    """Transpose the convolution of (batch, channels, depth, height, width) by `weight`, and add `bias`.
+
+    Arguments:
+        weight: (channels, out / groups, *kernel).
+        options: stride, padding, dilation and groups, as `ConvTransposeOptions`.
+
+    >>> from burn.tensor.module import ConvTransposeOptions, conv_transpose3d
+    >>> x, weight = Tensor.ones([1, 1, 4, 4, 4]), Tensor.ones([1, 2, 2, 2, 2])
+    >>> conv_transpose3d(x, weight, options=ConvTransposeOptions(stride=2)).shape
+    Shape([1, 2, 8, 8, 8])
+    """
     chosen = options or ConvTransposeOptions()
     return _convolution.conv_transpose3d(
         x, weight, bias, chosen.stride, chosen.padding, chosen.padding_out, chosen.dilation, chosen.groups
@@ -133,7 +193,19 @@ def deform_conv2d(
     bias: Tensor[Any] | None = None,
     options: DeformConvOptions | None = None,
 ) -> Tensor[B]:
-    """Convolve `x` with a kernel whose elements are moved by `offset` and weighed by `mask`."""
+    """Convolve `x` (batch, channels, height, width) with a kernel whose elements are moved by `offset`.
+
+    Arguments:
+        offset: (batch, offset groups * kernel * 2, rows, columns), for each element a pair (down, right) in pixels.
+        weight: (out, channels / weight groups, *kernel), after which `bias` (out,) is added.
+        mask: a factor for each element (batch, offset groups * kernel, rows, columns).
+        options: stride, padding, dilation and groups, as `DeformConvOptions`.
+
+    >>> from burn.tensor.module import deform_conv2d
+    >>> x, weight = burn.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), Tensor.ones([1, 1, 1, 1])
+    >>> deform_conv2d(x, Tensor.full([1, 2, 2, 2], 0.5), weight).tolist()
+    [[[[2.5, 1.5], [1.75, 1.0]]]]
+    """
     chosen = options or DeformConvOptions()
     return _deform_conv2d(
         x, offset, weight, mask, bias,
@@ -145,19 +217,45 @@ def deform_conv2d(
 
 
 def unfold4d(x: Tensor[B], kernel_size: Size, options: UnfoldOptions | None = None) -> Tensor[B]:
-    """Cut an image (batch, channels, height, width) into patches (batch, channels * kernel, patches)."""
+    """Cut an image (batch, channels, height, width) into patches (batch, channels * kernel, patches).
+
+    Arguments:
+        kernel_size: the height and width of a patch.
+        options: stride, padding and dilation, as `UnfoldOptions`.
+
+    >>> from burn.tensor.module import unfold4d
+    >>> unfold4d(burn.tensor([[[[1, 2, 3], [4, 5, 6]]]]).float(), [2, 2]).tolist()
+    [[[1.0, 2.0], [2.0, 3.0], [4.0, 5.0], [5.0, 6.0]]]
+    """
     chosen = options or UnfoldOptions()
     return _spatial.unfold4d(x, kernel_size, chosen.stride, chosen.padding, chosen.dilation)
 
 
 def fold4d(x: Tensor[B], output_size: Size, kernel_size: Size, options: UnfoldOptions | None = None) -> Tensor[B]:
-    """Add patches up to an image of `output_size`: the adjoint of `unfold4d`."""
+    """Add patches up to an image of `output_size`: the adjoint of `unfold4d`.
+
+    Arguments:
+        kernel_size: the height and width of a patch.
+        options: stride, padding and dilation, as `UnfoldOptions`.
+
+    >>> from burn.tensor.module import fold4d
+    >>> fold4d(Tensor.ones([1, 4, 2]), [2, 3], [2, 2]).tolist()
+    [[[[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]]]
+    """
     chosen = options or UnfoldOptions()
     return _spatial.fold4d(x, output_size, kernel_size, chosen.stride, chosen.padding, chosen.dilation)
 
 
 def interpolate(x: Tensor[B], output_size: Size, options: InterpolateOptions | None = None) -> Tensor[B]:
-    """Resample the spatial dims of `x` to `output_size`."""
+    """Resample the spatial dims of `x` (batch, channels, *spatial) to `output_size`.
+
+    Arguments:
+        options: mode and alignment, as `InterpolateOptions`; the nearest element without.
+
+    >>> from burn.tensor.module import interpolate
+    >>> interpolate(burn.tensor([[[[1.0, 2.0]]]]), [1, 4]).tolist()
+    [[[[1.0, 1.0, 2.0, 2.0]]]]
+    """
     chosen = options or InterpolateOptions()
     return _interpolation.interpolate(x, output_size, chosen.mode, chosen.align_corners)
 
@@ -169,7 +267,19 @@ def max_pool1d(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False,
 ) -> Tensor[B]:  # fmt: skip
-    """Take the largest element of each window of `x` (batch, channels, length)."""
+    """Take the largest element of each window of `x` (batch, channels, length).
+
+    Arguments:
+        kernel_size: of a window, a number or one a dim, as all sizes are.
+        stride: from window to window; None means `kernel_size`.
+        padding: how many places are added at both ends, which never win.
+        dilation: from element to element of a window.
+        ceil_mode: whether a last window may reach beyond the end.
+
+    >>> from burn.tensor.module import max_pool1d
+    >>> max_pool1d(burn.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2).tolist()
+    [[[3.0, 4.0]]]
+    """
     return max_pool1d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -177,7 +287,16 @@ def max_pool1d_with_indices(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:  # fmt: skip
-    """Take the largest element of each window, and its index in the flattened spatial dims."""
+    """Take the largest element of each window, and its index in the flattened spatial dims.
+
+    Arguments:
+        kernel_size, stride, padding, dilation, ceil_mode: those of `max_pool1d`.
+
+    >>> from burn.tensor.module import max_pool1d_with_indices
+    >>> values, indices = max_pool1d_with_indices(burn.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)
+    >>> values.tolist(), indices.tolist()
+    ([[[3.0, 4.0]]], [[[1, 3]]])
+    """
     check_rank("max_pool1d", x.shape, 1)
     return _pooling.max_pool(x, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -186,24 +305,55 @@ def avg_pool1d(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, count_include_pad: bool = True,
     ceil_mode: bool = False,
 ) -> Tensor[B]:  # fmt: skip
-    """Take the mean of each window of `x` (batch, channels, length)."""
+    """Take the mean of each window of `x` (batch, channels, length).
+
+    Arguments:
+        kernel_size: of a window, a number or one a dim, as all sizes are.
+        stride: from window to window; None means `kernel_size`.
+        padding: how many places are added at both ends, with zeros.
+        count_include_pad: whether these count in the mean.
+        ceil_mode: whether a last window may reach beyond the end.
+
+    >>> from burn.tensor.module import avg_pool1d
+    >>> avg_pool1d(burn.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2).tolist()
+    [[[2.0, 3.0]]]
+    """
     check_rank("avg_pool1d", x.shape, 1)
     return _pooling.avg_pool(x, kernel_size, stride, padding, count_include_pad, ceil_mode)
 
 
 def adaptive_avg_pool1d(x: Tensor[B], output_size: Size) -> Tensor[B]:
-    """Divide `x` (batch, channels, length) into `output_size` windows and take the mean of each."""
+    """Divide `x` (batch, channels, length) into `output_size` windows and take the mean of each.
+
+    >>> from burn.tensor.module import adaptive_avg_pool1d
+    >>> adaptive_avg_pool1d(burn.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2).tolist()
+    [[[2.0, 3.0]]]
+    """
     check_rank("adaptive_avg_pool1d", x.shape, 1)
     return _pooling.adaptive_avg_pool(x, output_size)
 
 
 def adaptive_max_pool1d(x: Tensor[B], output_size: Size) -> Tensor[B]:
-    """Divide `x` (batch, channels, length) into `output_size` windows and take the largest element of each."""
+    """Divide `x` (batch, channels, length) into windows and take the largest element of each.
+
+    Arguments:
+        output_size: how many windows, a number or one a dim.
+
+    >>> from burn.tensor.module import adaptive_max_pool1d
+    >>> adaptive_max_pool1d(burn.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2).tolist()
+    [[[3.0, 4.0]]]
+    """
     return adaptive_max_pool1d_with_indices(x, output_size)[0]
 
 
 def adaptive_max_pool1d_with_indices(x: Tensor[B], output_size: Size) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the largest element of each of `output_size` windows, and its index in the flattened spatial dims."""
+    """Take the largest element of each of `output_size` windows, and its index in the flattened spatial dims.
+
+    >>> from burn.tensor.module import adaptive_max_pool1d_with_indices
+    >>> values, indices = adaptive_max_pool1d_with_indices(burn.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)
+    >>> values.tolist(), indices.tolist()
+    ([[[3.0, 4.0]]], [[[1, 3]]])
+    """
     check_rank("adaptive_max_pool1d", x.shape, 1)
     return _pooling.adaptive_max_pool(x, output_size)
 
@@ -212,7 +362,19 @@ def max_pool2d(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False,
 ) -> Tensor[B]:  # fmt: skip
-    """Take the largest element of each window of `x` (batch, channels, height, width)."""
+    """Take the largest element of each window of `x` (batch, channels, height, width).
+
+    Arguments:
+        kernel_size: of a window, a number or one a dim, as all sizes are.
+        stride: from window to window; None means `kernel_size`.
+        padding: how many places are added at both ends, which never win.
+        dilation: from element to element of a window.
+        ceil_mode: whether a last window may reach beyond the end.
+
+    >>> from burn.tensor.module import max_pool2d
+    >>> max_pool2d(burn.tensor([[[[1.0, 3.0], [2.0, 4.0]]]]), 2).tolist()
+    [[[[4.0]]]]
+    """
     return max_pool2d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -220,7 +382,16 @@ def max_pool2d_with_indices(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:  # fmt: skip
-    """Take the largest element of each window, and its index in the flattened spatial dims."""
+    """Take the largest element of each window, and its index in the flattened spatial dims.
+
+    Arguments:
+        kernel_size, stride, padding, dilation, ceil_mode: those of `max_pool2d`.
+
+    >>> from burn.tensor.module import max_pool2d_with_indices
+    >>> values, indices = max_pool2d_with_indices(burn.tensor([[[[1.0, 3.0], [2.0, 4.0]]]]), 2)
+    >>> values.tolist(), indices.tolist()
+    ([[[[4.0]]]], [[[[3]]]])
+    """
     check_rank("max_pool2d", x.shape, 2)
     return _pooling.max_pool(x, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -229,24 +400,55 @@ def avg_pool2d(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, count_include_pad: bool = True,
     ceil_mode: bool = False,
 ) -> Tensor[B]:  # fmt: skip
-    """Take the mean of each window of `x` (batch, channels, height, width)."""
+    """Take the mean of each window of `x` (batch, channels, height, width).
+
+    Arguments:
+        kernel_size: of a window, a number or one a dim, as all sizes are.
+        stride: from window to window; None means `kernel_size`.
+        padding: how many places are added at both ends, with zeros.
+        count_include_pad: whether these count in the mean.
+        ceil_mode: whether a last window may reach beyond the end.
+
+    >>> from burn.tensor.module import avg_pool2d
+    >>> avg_pool2d(burn.tensor([[[[1.0, 3.0], [2.0, 4.0]]]]), 2).tolist()
+    [[[[2.5]]]]
+    """
     check_rank("avg_pool2d", x.shape, 2)
     return _pooling.avg_pool(x, kernel_size, stride, padding, count_include_pad, ceil_mode)
 
 
 def adaptive_avg_pool2d(x: Tensor[B], output_size: Size) -> Tensor[B]:
-    """Divide `x` (batch, channels, height, width) into `output_size` windows and take the mean of each."""
+    """Divide `x` (batch, channels, height, width) into `output_size` windows and take the mean of each.
+
+    >>> from burn.tensor.module import adaptive_avg_pool2d
+    >>> adaptive_avg_pool2d(burn.tensor([[[[1.0, 3.0], [2.0, 4.0]]]]), [1, 2]).tolist()
+    [[[[1.5, 3.5]]]]
+    """
     check_rank("adaptive_avg_pool2d", x.shape, 2)
     return _pooling.adaptive_avg_pool(x, output_size)
 
 
 def adaptive_max_pool2d(x: Tensor[B], output_size: Size) -> Tensor[B]:
-    """Divide `x` (batch, channels, height, width) into `output_size` windows and take the largest element of each."""
+    """Divide `x` (batch, channels, height, width) into windows and take the largest element of each.
+
+    Arguments:
+        output_size: how many windows, a number or one a dim.
+
+    >>> from burn.tensor.module import adaptive_max_pool2d
+    >>> adaptive_max_pool2d(burn.tensor([[[[1.0, 3.0], [2.0, 4.0]]]]), [1, 2]).tolist()
+    [[[[2.0, 4.0]]]]
+    """
     return adaptive_max_pool2d_with_indices(x, output_size)[0]
 
 
 def adaptive_max_pool2d_with_indices(x: Tensor[B], output_size: Size) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the largest element of each of `output_size` windows, and its index in the flattened spatial dims."""
+    """Take the largest element of each of `output_size` windows, and its index in the flattened spatial dims.
+
+    >>> from burn.tensor.module import adaptive_max_pool2d_with_indices
+    >>> values, indices = adaptive_max_pool2d_with_indices(burn.tensor([[[[1.0, 3.0], [2.0, 4.0]]]]), [1, 2])
+    >>> values.tolist(), indices.tolist()
+    ([[[[2.0, 4.0]]]], [[[[2, 3]]]])
+    """
     check_rank("adaptive_max_pool2d", x.shape, 2)
     return _pooling.adaptive_max_pool(x, output_size)
 
@@ -255,7 +457,19 @@ def max_pool3d(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False,
 ) -> Tensor[B]:  # fmt: skip
-    """Take the largest element of each window of `x` (batch, channels, depth, height, width)."""
+    """Take the largest element of each window of `x` (batch, channels, depth, height, width).
+
+    Arguments:
+        kernel_size: of a window, a number or one a dim, as all sizes are.
+        stride: from window to window; None means `kernel_size`.
+        padding: how many places are added at both ends, which never win.
+        dilation: from element to element of a window.
+        ceil_mode: whether a last window may reach beyond the end.
+
+    >>> from burn.tensor.module import max_pool3d
+    >>> max_pool3d(burn.tensor([[[[[1.0, 3.0]], [[2.0, 4.0]]]]]), [2, 1, 2]).tolist()
+    [[[[[4.0]]]]]
+    """
     return max_pool3d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -263,7 +477,16 @@ def max_pool3d_with_indices(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:  # fmt: skip
-    """Take the largest element of each window, and its index in the flattened spatial dims."""
+    """Take the largest element of each window, and its index in the flattened spatial dims.
+
+    Arguments:
+        kernel_size, stride, padding, dilation, ceil_mode: those of `max_pool3d`.
+
+    >>> from burn.tensor.module import max_pool3d_with_indices
+    >>> values, indices = max_pool3d_with_indices(burn.tensor([[[[[1.0, 3.0]], [[2.0, 4.0]]]]]), [2, 1, 2])
+    >>> values.tolist(), indices.tolist()
+    ([[[[[4.0]]]]], [[[[[3]]]]])
+    """
     check_rank("max_pool3d", x.shape, 3)
     return _pooling.max_pool(x, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -272,24 +495,58 @@ def avg_pool3d(
     x: Tensor[B], kernel_size: Size, stride: Size | None = None, padding: Size = 0, count_include_pad: bool = True,
     ceil_mode: bool = False,
 ) -> Tensor[B]:  # fmt: skip
-    """Take the mean of each window of `x` (batch, channels, depth, height, width)."""
+    """Take the mean of each window of `x` (batch, channels, depth, height, width).
+
+    Arguments:
+        kernel_size: of a window, a number or one a dim, as all sizes are.
+        stride: from window to window; None means `kernel_size`.
+        padding: how many places are added at both ends, with zeros.
+        count_include_pad: whether these count in the mean.
+        ceil_mode: whether a last window may reach beyond the end.
+
+    >>> from burn.tensor.module import avg_pool3d
+    >>> avg_pool3d(burn.tensor([[[[[1.0, 3.0]], [[2.0, 4.0]]]]]), [2, 1, 2]).tolist()
+    [[[[[2.5]]]]]
+    """
     check_rank("avg_pool3d", x.shape, 3)
     return _pooling.avg_pool(x, kernel_size, stride, padding, count_include_pad, ceil_mode)
 
 
 def adaptive_avg_pool3d(x: Tensor[B], output_size: Size) -> Tensor[B]:
-    """Divide `x` (batch, channels, depth, height, width) into `output_size` windows and take the mean of each."""
+    """Divide `x` (batch, channels, depth, height, width) into windows and take the mean of each.
+
+    Arguments:
+        output_size: how many windows, a number or one a dim.
+
+    >>> from burn.tensor.module import adaptive_avg_pool3d
+    >>> adaptive_avg_pool3d(burn.tensor([[[[[1.0, 3.0]], [[2.0, 4.0]]]]]), [1, 1, 2]).tolist()
+    [[[[[1.5, 3.5]]]]]
+    """
     check_rank("adaptive_avg_pool3d", x.shape, 3)
     return _pooling.adaptive_avg_pool(x, output_size)
 
 
 def adaptive_max_pool3d(x: Tensor[B], output_size: Size) -> Tensor[B]:
-    """Divide `x` (batch, channels, depth, height, width) into windows and take the largest element of each."""
+    """Divide `x` (batch, channels, depth, height, width) into windows and take the largest element of each.
+
+    Arguments:
+        output_size: how many windows, a number or one a dim.
+
+    >>> from burn.tensor.module import adaptive_max_pool3d
+    >>> adaptive_max_pool3d(burn.tensor([[[[[1.0, 3.0]], [[2.0, 4.0]]]]]), [1, 1, 2]).tolist()
+    [[[[[2.0, 4.0]]]]]
+    """
     return adaptive_max_pool3d_with_indices(x, output_size)[0]
 
 
 def adaptive_max_pool3d_with_indices(x: Tensor[B], output_size: Size) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the largest element of each of `output_size` windows, and its index in the flattened spatial dims."""
+    """Take the largest element of each of `output_size` windows, and its index in the flattened spatial dims.
+
+    >>> from burn.tensor.module import adaptive_max_pool3d_with_indices
+    >>> values, indices = adaptive_max_pool3d_with_indices(burn.tensor([[[[[1.0, 3.0]], [[2.0, 4.0]]]]]), [1, 1, 2])
+    >>> values.tolist(), indices.tolist()
+    ([[[[[2.0, 4.0]]]]], [[[[[2, 3]]]]])
+    """
     check_rank("adaptive_max_pool3d", x.shape, 3)
     return _pooling.adaptive_max_pool(x, output_size)
 
@@ -305,7 +562,17 @@ def attention(
     bias: Tensor[Any] | None = None,
     options: AttentionModuleOptions | None = None,
 ) -> Tensor[B]:
-    """Compute `softmax(query @ keyᵀ * scale + bias) @ value`; a key is hidden where `mask` is true."""
+    """Compute `softmax(query @ keyᵀ * scale + bias) @ value` over (batch, heads, length, size).
+
+    Arguments:
+        mask: where it is true, a key is hidden from a query.
+        options: scale, softcap and causality, as `AttentionModuleOptions`.
+
+    >>> from burn.tensor.module import attention
+    >>> x = burn.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
+    >>> attention(x, x, x).to_data()
+    TensorData([[[[0.66976154, 0.33023846], [0.33023846, 0.66976154]]]], shape=[1, 1, 2, 2], dtype=f32)
+    """
     chosen = options or AttentionModuleOptions()
     return _attention.attention(query, key, value, mask, bias, chosen.scale, chosen.softcap, chosen.is_causal)
 

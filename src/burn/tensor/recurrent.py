@@ -183,7 +183,24 @@ def rnn(
     clip: float | None = None,
     batch_first: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:
-    """Run a plain recurrent layer: `h = f(x W' + h R' + bias)`. Gives all states and the last ones."""
+    """Run a plain recurrent layer: `h = f(x W' + h R' + bias)`. Gives all states and the last ones.
+
+    Arguments:
+        weight, recurrence: `W` and `R`, (directions, hidden, inputs) and (directions, hidden, hidden).
+        bias: (directions, 2 * hidden), that of the inputs, then that of the recurrence.
+        lengths: how many steps of each item count.
+        hidden: the state to begin with.
+        direction: "forward", "reverse" or "bidirectional".
+        activations: the names of `f`, one a direction; `alpha` and `beta` are their numbers.
+        clip: the bound of what goes into `f`.
+        batch_first: whether the batch comes before the steps.
+
+    >>> from burn.tensor import recurrent
+    >>> x, weight, recurrence = Tensor.ones([3, 1, 2]), Tensor.ones([1, 4, 2]), Tensor.zeros([1, 4, 4])
+    >>> states, last = recurrent.rnn(x, weight, recurrence)
+    >>> states.shape, last.shape
+    (Shape([3, 1, 1, 4]), Shape([1, 1, 4]))
+    """
     size = _check("rnn", x, weight, recurrence, bias, 1, direction)
     sequence, first = _sequence_first(batch_first, x, hidden)
     ways = DIRECTIONS[direction]
@@ -223,7 +240,20 @@ def gru(
     linear_before_reset: bool = False,
     batch_first: bool = False,
 ) -> tuple[Tensor[B], Tensor[B]]:
-    """Run a gated recurrent layer. `linear_before_reset` applies the reset gate after the recurrent product."""
+    """Run a gated recurrent layer. Gives all states and the last ones.
+
+    The gates follow each other as update, reset, hidden; `recurrent.rnn` tells about `weight`, `recurrence`, `bias`,
+    `lengths`, `hidden`, `direction`, `activations`, `alpha`, `beta`, `clip` and `batch_first`.
+
+    Arguments:
+        linear_before_reset: whether the reset gate applies after the recurrent product.
+
+    >>> from burn.tensor import recurrent
+    >>> x, weight, recurrence = Tensor.ones([3, 1, 2]), Tensor.ones([1, 12, 2]), Tensor.zeros([1, 12, 4])
+    >>> states, last = recurrent.gru(x, weight, recurrence)
+    >>> states.shape, last.shape
+    (Shape([3, 1, 1, 4]), Shape([1, 1, 4]))
+    """
     size = _check("gru", x, weight, recurrence, bias, 3, direction)
     sequence, first = _sequence_first(batch_first, x, hidden)
     ways = DIRECTIONS[direction]
@@ -297,8 +327,19 @@ def lstm(
 ) -> tuple[Tensor[B], Tensor[B], Tensor[B]]:
     """Run a long short-term memory layer. Gives all states, the last ones and the last cells.
 
-    `peepholes` (directions, 3 * hidden) lets the input, output and forget gates see the cell; `input_forget`
-    makes the forget gate one minus the input gate.
+    The gates follow each other as input, output, forget, cell. `recurrent.rnn` tells about `weight`, `recurrence`,
+    `bias`, `lengths`, `hidden`, `direction`, `activations`, `alpha`, `beta`, `clip` and `batch_first`.
+
+    Arguments:
+        cell: the cells to begin with.
+        peepholes: (directions, 3 * hidden), by which the input, output and forget gates see the cell.
+        input_forget: whether the forget gate is one minus the input gate.
+
+    >>> from burn.tensor import recurrent
+    >>> x, weight, recurrence = Tensor.ones([3, 1, 2]), Tensor.ones([1, 16, 2]), Tensor.zeros([1, 16, 4])
+    >>> states, last, cells = recurrent.lstm(x, weight, recurrence)
+    >>> states.shape, last.shape, cells.shape
+    (Shape([3, 1, 1, 4]), Shape([1, 1, 4]), Shape([1, 1, 4]))
     """
     size = _check("lstm", x, weight, recurrence, bias, 4, direction)
     projections = [

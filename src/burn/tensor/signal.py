@@ -27,24 +27,56 @@ __all__ = [
 
 
 def hann_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
-    """A raised cosine that begins at 0; `periodic` leaves out the last point, as transforms want it."""
+    """Make a raised cosine that begins at 0, of `size` points.
+
+    Arguments:
+        periodic: leave out the last point, as transforms want it.
+
+    >>> from burn.tensor import signal
+    >>> signal.hann_window(4).tolist()
+    [0.0, 0.5, 1.0, 0.5]
+    """
     return _window("hann_window", (0.5, 0.5), size, periodic, device, dtype)  # type: ignore[no-any-return]
 
 
 def hamming_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
-    """A raised cosine that begins at 0.08."""
+    """Make a raised cosine that begins at 0.08, of `size` points.
+
+    Arguments:
+        periodic: leave out the last point, as transforms want it.
+
+    >>> from burn.tensor import signal
+    >>> signal.hamming_window(4).to_data()
+    TensorData([0.08, 0.54, 1.0, 0.54], shape=[4], dtype=f32)
+    """
     return _window("hamming_window", (0.54, 0.46), size, periodic, device, dtype)  # type: ignore[no-any-return]
 
 
 def blackman_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
-    """A sum of three cosines that begins at 0 with slope 0."""
+    """Make a sum of three cosines that begins at 0 with slope 0, of `size` points.
+
+    Arguments:
+        periodic: leave out the last point, as transforms want it.
+
+    >>> from burn.tensor import signal
+    >>> signal.blackman_window(4)[1:].to_data()
+    TensorData([0.34, 1.0, 0.34], shape=[3], dtype=f32)
+    """
     return _window("blackman_window", (0.42, 0.5, 0.08), size, periodic, device, dtype)  # type: ignore[no-any-return]
 
 
 def cosine_window(
     weights: Sequence[float], size: int, periodic: bool = True, device: D | None = None, dtype: Any = None
 ) -> Tensor[D]:
-    """A sum of cosines with weights of your own, their signs alternating: `(25 / 46, 21 / 46)` is ONNX's Hamming."""
+    """Make a sum of cosines with `weights` of your own, their signs alternating, of `size` points.
+
+    Arguments:
+        periodic: leave out the last point, as transforms want it.
+
+    >>> from burn.tensor import signal
+    >>> signal.cosine_window((25 / 46, 21 / 46), 4).to_data()
+    TensorData([0.08695652, 0.54347825, 1.0, 0.54347825], shape=[4], dtype=f32)
+    """
     return _window("cosine_window", tuple(map(float, weights)), size, periodic, device, dtype)  # type: ignore[no-any-return]
 
 
@@ -57,9 +89,16 @@ def mel_weights(
     device: D | None = None,
     dtype: Any = None,
 ) -> Tensor[D]:
-    """Triangles on the mel scale, as a matrix (dft_length // 2 + 1, bins): spectrum @ weights is a mel spectrum.
+    """Make triangles on the mel scale, a matrix (dft_length // 2 + 1, bins): spectrum @ weights is a mel spectrum.
 
-    The edges are in hertz. A triangle rises from the middle of the one before it and falls to that of the next.
+    A triangle rises from the middle of the one before it and falls to that of the next.
+
+    Arguments:
+        sample_rate, lower_edge, upper_edge: in hertz.
+
+    >>> from burn.tensor import signal
+    >>> signal.mel_weights(8, dft_length=64, sample_rate=8000, lower_edge=0.0, upper_edge=4000.0).shape
+    Shape([33, 8])
     """
     count, length, rate = (whole("mel_weights", name, value) for name, value in
                            (("bins", bins), ("dft_length", dft_length), ("sample_rate", sample_rate)))  # fmt: skip

@@ -24,7 +24,15 @@ class SpatialMethods:
     space_to_depth = blocks.space_to_depth
 
     def grid_sample_2d(self: Tensor[B], grid: Tensor[Any], options: GridSampleOptions | None = None) -> Tensor[B]:  # type: ignore[misc]
-        """Read an image at the places `grid` (batch, rows, columns, 2) names, each a pair (x, y) in -1..1."""
+        """Read an image at the places `grid` (batch, rows, columns, 2) names, each a pair (x, y) in -1..1.
+
+        Arguments:
+            options: mode, padding and alignment, as `GridSampleOptions`.
+
+        >>> x = burn.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> x.grid_sample_2d(burn.tensor([[[[0.0, 0.0], [-0.5, 0.5]]]])).tolist()
+        [[[[2.5, 3.0]]]]
+        """
         if options is None:
             return spatial.grid_sample_2d(self, grid)
         return spatial.grid_sample_2d(self, grid, options.mode, options.padding_mode, options.align_corners)
