@@ -1,6 +1,6 @@
 """Train a network that reads digits, save it, load it again, turn an ONNX file into Python and teach it new digits.
 
-python -m examples.story [--epochs 10] [--device cpu] [--artifact-dir FOLDER]
+python -m examples.story [--epochs 20] [--device cpu] [--artifact-dir FOLDER]
 
 Everything it needs comes with the project: nothing is downloaded.
 """
@@ -35,7 +35,7 @@ What to try next
 def main(arguments: Sequence[str] | None = None) -> None:
     """Tell the story."""
     parser = argparse.ArgumentParser(prog="examples.story", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=10, help="how often the digits are gone through (default: 10)")
+    parser.add_argument("--epochs", type=int, default=20, help="how often the digits are gone through (default: 20)")
     parser.add_argument(
         "--artifact-dir", type=Path, default=Path(tempfile.gettempdir()) / "burn-story", help="default: %(default)s"
     )

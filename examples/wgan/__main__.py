@@ -18,7 +18,7 @@ from examples.wgan.training import TrainingConfig, train
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, train, and say where the pictures are."""
     parser = argparse.ArgumentParser(prog="examples.wgan", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, help="a folder of the MNIST files; else the 9000 bundled digits are used")
+    parser.add_argument("--data", type=Path, help="a folder of the MNIST files; else the 3000 bundled digits are used")
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--lr", type=float, default=1e-4, help="the learning rate of both networks")

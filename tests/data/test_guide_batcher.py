@@ -71,7 +71,7 @@ def test_a_linear_model_learns_the_bundled_digits_from_batches_of_workers():
     loss_function = CrossEntropyLoss(None, device)
     builder = DataLoaderBuilder(MnistBatcher()).batch_size(100).set_device(Cpu()).num_workers(2)
     train = builder.shuffle(1).build(MnistDataset.bundled("train"))
-    for _ in range(2):
+    for _ in range(4):
         for batch in train:
             loss = loss_function(model(batch.images.reshape([-1, 784])), batch.targets)
             model = optim.step(2e-3, model, GradientsParams.from_grads(loss.backward(), model))
@@ -81,5 +81,5 @@ def test_a_linear_model_learns_the_bundled_digits_from_batches_of_workers():
         found = model(batch.images.reshape([-1, 784])).argmax(1).squeeze_dim(1)
         right += int(found.equal(batch.targets).int().sum())
         total += batch.targets.dims()[0]
-    assert total == 2000
+    assert total == 650
     assert right / total > 0.87

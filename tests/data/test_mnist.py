@@ -117,16 +117,16 @@ def test_files_are_downloaded_into_the_cache_folder_once(tmp_path, monkeypatch, 
 
 def test_without_a_network_the_bundled_digits_are_used_with_a_notice(tmp_path, monkeypatch):
     served(MnistDataset, monkeypatch, tmp_path, "http://127.0.0.1:9/", {})
-    with pytest.warns(BundledNotice, match=r"using the bundled 2,000 images.*Put the four files into .*mnist") as told:
+    with pytest.warns(BundledNotice, match=r"using the bundled 650 images.*Put the four files into .*mnist") as told:
         dataset = MnistDataset.test()
-    assert len(dataset) == 2000
+    assert len(dataset) == 650
     assert told[0].filename == __file__
 
 
 def test_nothing_is_fetched_when_that_is_not_wanted(tmp_path, monkeypatch):
     monkeypatch.setenv("BURN_DATASETS", str(tmp_path))
-    with pytest.warns(BundledNotice, match="using the bundled 9,000 images"):
-        assert len(MnistDataset.train(fetch=False)) == 9000
+    with pytest.warns(BundledNotice, match="using the bundled 3,000 images"):
+        assert len(MnistDataset.train(fetch=False)) == 3000
     with pytest.raises(DataError, match="there are no files in"):
         FashionMnistDataset.train(fetch=False)
 
@@ -138,12 +138,12 @@ def test_a_download_that_is_not_the_dataset_is_not_used(tmp_path, monkeypatch):
         monkeypatch.setenv("BURN_DATASETS", str(tmp_path / "cache"))
         monkeypatch.setattr(MnistDataset, "addresses", (server.address,))
         with pytest.warns(BundledNotice, match="another checksum"):
-            assert len(MnistDataset.train()) == 9000
+            assert len(MnistDataset.train()) == 3000
 
 
 def test_the_bundled_digits_are_small_and_have_each_digit_in_its_share():
     size = len(files("burn.data.dataset.vision").joinpath("mnist_subset.bin").read_bytes())
-    assert size <= 1_500_000
+    assert size <= 220_000
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         train, test = MnistDataset.bundled("train"), MnistDataset.bundled("test")
@@ -159,8 +159,8 @@ def test_the_bundled_digits_begin_as_mnist_does():
     assert MnistDataset.bundled("test").labels[:5].tolist() == [7, 2, 1, 0, 4]
     train = MnistDataset.bundled("train")
     # The usual mean and deviation of MNIST.
-    assert abs(train.images.mean() / 255 - 0.1307) < 0.002
-    assert abs(train.images.std() / 255 - 0.3081) < 0.002
+    assert abs(train.images.mean() / 255 - 0.1307) < 0.004
+    assert abs(train.images.std() / 255 - 0.3081) < 0.004
 
 
 def test_the_bundled_digits_can_be_told_apart_by_their_means():

@@ -23,7 +23,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few bundled digits in the place of MNIST."""
-    for split, count in (("train", 512), ("test", 128)):
+    for split, count in (("train", 1024), ("test", 128)):
         part = PartialDataset(MnistDataset.bundled(split), 0, count)  # type: ignore[arg-type]
         monkeypatch.setattr(MnistDataset, split, lambda folder=None, part=part: part)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import burn
-from burn_import.onnx.report import KINDS, Outcome, cases, run, run_case, table
+from tools.onnx_report import KINDS, Outcome, cases, run, run_case, table
 
 ROUNDING = (
     "a softmax of a thousand sums that are all 9.5e9 in real numbers: f32 is 1,024 apart there, so the last bit of a "

@@ -8,9 +8,9 @@ import pytest
 
 import burn
 from burn_import.onnx import load
-from burn_import.onnx.report import compare, compare_draws, main, opened
 from tests.onnx.backend_suite import EITHER, KINDS, cases, known, run, table
 from tests.onnx.running import runtime
+from tools.onnx_report import compare, compare_draws, main, opened
 
 SMALL = KINDS[:-1]  # without the real networks
 

@@ -55,7 +55,7 @@ INSIDE: dict[str, list[set[str]]] = {
         {"writer"},
         {"supported", "importing"},
         {"check", "loading"},
-        {"backend", "metadata", "report", "stored", "model_gen"},
+        {"backend", "metadata", "stored", "model_gen"},
         {"command", "__init__"},
     ],
 }

@@ -223,9 +223,9 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 def examine(path: Path, shapes: Mapping[str, Sequence[int]] | None, devices: Sequence[str], tell: Any) -> None:
     """Import a model and compare it; `tell` gets what is known as soon as it is."""
+    from burn_import.onnx.check import device_of
     from burn_import.onnx.importing import import_model
     from burn_import.onnx.loading import instantiate
-    from burn_import.onnx.report import device_of
 
     (imported, written), seconds = timed(lambda: _written(import_model, path))
     tell(import_s=seconds, opset=imported.version, nodes=len(list(imported.model.graph)))

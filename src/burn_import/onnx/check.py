@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import burn
+from burn import Device
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import Imported
 from burn_import.onnx.ir.dim import Dim
@@ -24,6 +26,17 @@ class Closeness:
     absolute: float
     relative: float
     close: bool
+
+
+def device_of(name: str) -> Device:
+    """`ndarray`, `cpu` or `torch`, as the command line writes devices."""
+    if name == "ndarray":
+        return burn.NdArray()
+    if name == "cpu":
+        return burn.Cpu()
+    if name == "torch":
+        return burn.LibTorch()
+    raise OnnxError("device", [f"{name!r} is not known; write ndarray, cpu or torch"])
 
 
 def random_inputs(imported: Imported, sizes: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:

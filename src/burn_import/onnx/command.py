@@ -128,10 +128,9 @@ def run(options: argparse.Namespace) -> int:
 def compare(options: argparse.Namespace, made: Generated) -> int:
     """Compare what was written with ONNX Runtime; 3 when something is different."""
     from burn_import.onnx import metadata
-    from burn_import.onnx.check import check, random_inputs, table
+    from burn_import.onnx.check import check, device_of, random_inputs, table
     from burn_import.onnx.importing import import_model
     from burn_import.onnx.loading import open_files
-    from burn_import.onnx.report import device_of
 
     imported = import_model(options.input)
     sizes = {}

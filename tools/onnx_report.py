@@ -1,4 +1,4 @@
-"""The standard's own tests, run through generated source: `python -m burn_import.onnx.report`.
+"""The standard's own tests, run through generated source: `python -m tools.onnx_report`.
 
 Each case is written as Python, executed on a device, and compared with the expected results. The table has a line
 for each operator; `--operator Conv` shows single cases with the reasons of what fails, `--device cpu` runs on `Cpu()`.
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-import burn
 from burn import Device
+from burn_import.onnx.check import device_of
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.loading import load
 
@@ -218,19 +218,8 @@ def _subject(outcome: Outcome) -> str:
     return outcome.operators[0] if len(outcome.operators) == 1 else "(several)"
 
 
-def device_of(name: str) -> Device:
-    """`ndarray`, `cpu` or `torch`, as the command line writes devices."""
-    if name == "ndarray":
-        return burn.NdArray()
-    if name == "cpu":
-        return burn.Cpu()
-    if name == "torch":
-        return burn.LibTorch()
-    raise OnnxError("device", [f"{name!r} is not known; write ndarray, cpu or torch"])
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m burn_import.onnx.report", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.onnx_report", description=__doc__)
     parser.add_argument("--device", default="ndarray")
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--operator", action="append", help="only cases with this operator, one line each")
