@@ -8,7 +8,7 @@ import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from burn.backend.fusion import Fusion
 from burn.capture.arrays import as_arrays, as_tensors, holds_arrays
@@ -26,7 +26,10 @@ from burn.errors import ArgumentError
 from burn.program import Program, to_text
 from burn.tree import is_gone
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+Q = ParamSpec("Q")
 
 MOST_CAPTURES = 64
 MOST_CURRENT = 4
@@ -43,15 +46,56 @@ class CaptureWarning(UserWarning):
 
 Notice = Callable[[str], None]
 
+if TYPE_CHECKING:
+    from burn.module.call import Forward
 
+    class Decorator(Protocol):
+        """`compile` with options, as a decorator."""
+
+        @overload
+        def __call__(self, function: Forward[Callable[P, R]]) -> Compiled[P, R]: ...
+        @overload
+        def __call__(self, function: Callable[P, R]) -> Compiled[P, R]: ...
+
+
+@overload
 def compile(
-    function: F | None = None,
+    function: Forward[Callable[P, R]],
     *,
     donate: Sequence[int] = (),
     check: int = 0,
     notice: Notice | None = None,
     tune: bool = False,
-    ignore: Sequence[Any] = (),
+    ignore: Sequence[object] = (),
+) -> Compiled[P, R]: ...
+@overload
+def compile(
+    function: Callable[P, R],
+    *,
+    donate: Sequence[int] = (),
+    check: int = 0,
+    notice: Notice | None = None,
+    tune: bool = False,
+    ignore: Sequence[object] = (),
+) -> Compiled[P, R]: ...
+@overload
+def compile(
+    function: None = None,
+    *,
+    donate: Sequence[int] = (),
+    check: int = 0,
+    notice: Notice | None = None,
+    tune: bool = False,
+    ignore: Sequence[object] = (),
+) -> Decorator: ...
+def compile(
+    function: Any = None,
+    *,
+    donate: Sequence[int] = (),
+    check: int = 0,
+    notice: Notice | None = None,
+    tune: bool = False,
+    ignore: Sequence[object] = (),
 ) -> Any:
     """Capture `function`; as a decorator with options too: `@burn.compile(check=10)`.
 
@@ -73,7 +117,7 @@ def _entry(arrays: bool) -> Callable[..., Any]:
     A call like the one before is replayed here, with nothing in between; every other one goes on from here.
     """
 
-    def called(self: Compiled[Any], *args: Any, **kwargs: Any) -> Any:
+    def called(self: Compiled[..., Any], *args: Any, **kwargs: Any) -> Any:
         current, latest = self._current, None
         if current and not Recording.active:
             try:
@@ -104,17 +148,17 @@ def _entry(arrays: bool) -> Callable[..., Any]:
     return called
 
 
-class Compiled(Generic[F]):
+class Compiled(Generic[P, R]):
     """A function under capture. Calling it records, replays, or runs it plainly."""
 
     def __init__(
         self,
-        function: F,
+        function: Callable[P, R],
         donate: tuple[int, ...],
         check: int,
         notice: Notice | None = None,
         tune: bool = False,
-        ignore: Sequence[Any] = (),
+        ignore: Sequence[object] = (),
     ) -> None:
         if not callable(function):
             raise ArgumentError(f"compile: needs a function, got {function!r}")
@@ -143,10 +187,18 @@ class Compiled(Generic[F]):
         self._ints = Ints(function)
         self._current: deque[Replay] = deque()  # those that ran last
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Compiled[P, R]: ...
+    @overload
+    def __get__(self: Compiled[Concatenate[T, Q], R], instance: T, owner: Any = None) -> Callable[Q, R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    __call__ = _entry(arrays=False)
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    else:
+        __call__ = _entry(arrays=False)
     numpy = _entry(arrays=True)
     """A call with NumPy arrays in the place of tensors, which gives arrays in the place of tensors.
 

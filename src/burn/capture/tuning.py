@@ -43,7 +43,7 @@ def tune(function: Callable[..., Any], *args: Any, again: bool = False, progress
     return found
 
 
-def _captured(compiled: Compiled[Any], args: Any, kwargs: Any, reasons: list[str]) -> Capture:
+def _captured(compiled: Compiled[..., Any], args: Any, kwargs: Any, reasons: list[str]) -> Capture:
     """The capture of a call, made by calling where there is none."""
     for _ in range(MOST_CALLS):
         capture = compiled.captured(Call(compiled.surroundings, args, kwargs))

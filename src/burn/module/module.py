@@ -24,6 +24,7 @@ from burn.device import Device
 from burn.errors import ArgumentError, DeviceError
 from burn.guesses import missing_attribute
 from burn.module import display, recording
+from burn.module.call import typed_by_forward
 from burn.module.fields import bind, field_names
 from burn.module.flat import Flat
 from burn.module.param import Param
@@ -49,6 +50,8 @@ class Module:
 
     _mode: ClassVar[Mode] = "auto"
 
+    _flat: Flat
+
     if not TYPE_CHECKING:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -56,24 +59,27 @@ class Module:
 
     # Calling
 
+    @typed_by_forward
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, with plain tensors of the same hardware lifted to the module's device."""
         for value in args:
             if isinstance(value, Tensor) and not value.device.is_autodiff:
                 args, kwargs = self._lifted(args, kwargs)
                 break
-        return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs)  # type: ignore[attr-defined]
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "forward":
-            raise AttributeError(
-                f"{type(self).__name__} has no forward; write `def forward(self, x): ...` in its class"
-            )
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if hasattr(type(self), name):
-            return object.__getattribute__(self, name)  # a property that failed: its own error, not ours
-        raise missing_attribute("Module", type(self).__name__, name, (*self.__dict__, *dir(type(self))))
+    if not TYPE_CHECKING:  # checkers know the attributes, and find those that are not there
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "forward":
+                raise AttributeError(
+                    f"{type(self).__name__} has no forward; write `def forward(self, x): ...` in its class"
+                )
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # a property that failed: its own error, not ours
+            raise missing_attribute("Module", type(self).__name__, name, (*self.__dict__, *dir(type(self))))
 
     def _lifted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         device = next((leaf.device for _, leaf in leaves(self) if isinstance(leaf, Param)), None)

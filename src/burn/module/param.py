@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import TypeVar
 
@@ -24,7 +24,7 @@ from burn.shape import as_shape
 from burn.tensor import Tensor, TensorData
 from burn.tensor.quantization import QuantizedTensor
 
-B = TypeVar("B", bound=Device, default=Any)
+B = TypeVar("B", bound=Device, default=Device, covariant=True)
 Source = Callable[[], Tensor[Any]]
 
 _FILLING = threading.RLock()
@@ -93,10 +93,12 @@ class Param(Tensor[B]):
 
     # Values
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "handle":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._fill()
+    if not TYPE_CHECKING:  # checkers know the attributes, and find those that are not there
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "handle":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self._fill()
 
     def _fill(self) -> Any:
         with _FILLING:

@@ -7,7 +7,7 @@ dtypes it takes, the code of one element, the NumPy reference, and the gradient 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from burn.dtype import ARITHMETIC, FLOATS, INTS, DType, bool_
 from burn.errors import DTypeError
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from burn.device import Device
     from burn.tensor import Tensor
 
-    B = DefaultTypeVar("B", bound=Device, default=Any)
+    B = DefaultTypeVar("B", bound=Device, default=Device)
     Operand = float
-    I = DefaultTypeVar("I", bound=Device, default=Any)  # noqa: E741
+    I = DefaultTypeVar("I", bound=Device, default=Device)  # noqa: E741
+    B_co = DefaultTypeVar("B_co", bound=Device, default=Device, covariant=True)
 
-    class BoundBinary(Protocol[B]):
+    class BoundBinary(Generic[B_co]):
         """A two-operand operation as a method of `Tensor[B]`."""
 
         @overload
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
         @overload
         def __call__(self: BoundBinary[I], y: Tensor[Autodiff[I]]) -> Tensor[Autodiff[I]]: ...
         @overload
-        def __call__(self, y: Tensor[B] | float) -> Tensor[B]: ...
+        def __call__(self: BoundBinary[B], y: Tensor[B] | float) -> Tensor[B]: ...
+        def __call__(self, y: Any) -> Any: ...
 
     class Binary(Protocol):
         """A two-operand operation: a function, and a method when found on a tensor."""

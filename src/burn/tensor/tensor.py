@@ -19,6 +19,7 @@ from burn.errors import ArgumentError, AutodiffError, DataError, DeviceError, DT
 from burn.ops import dispatch
 from burn.shape import Shape
 from burn.tensor.data import TensorData
+from burn.tensor.graph_types import backward_method, grad_method
 from burn.tensor.methods.activation import ActivationMethods
 from burn.tensor.methods.creation import CreationMethods, place
 from burn.tensor.methods.elementwise import ElementwiseMethods
@@ -35,7 +36,7 @@ from burn.tensor.printing import format_tensor, parse_format_spec
 if TYPE_CHECKING:
     from burn.backend.autodiff import Autodiff, Gradients
 
-B = TypeVar("B", bound=Device, default=Any)
+B = TypeVar("B", bound=Device, default=Device, covariant=True)
 D = TypeVar("D", bound=Device)
 I = TypeVar("I", bound=Device)  # noqa: E741
 
@@ -118,17 +119,17 @@ class Tensor(
 
     into_data_async = to_data_async
 
-    def into_scalar(self) -> Any:
+    def into_scalar(self) -> builtins.float:
         """The value of a tensor of one element, as a Python number."""
         if self.shape.num_elements() != 1:
             raise DataError(
                 f"into_scalar: a tensor of shape {tuple(self.shape)} has {self.shape.num_elements()} elements, not one"
             )
-        return self.device.to_host(self.handle).reshape(()).item()
+        return self.device.to_host(self.handle).reshape(()).item()  # type: ignore[no-any-return]
 
     item = try_into_scalar = into_scalar
 
-    async def into_scalar_async(self) -> Any:
+    async def into_scalar_async(self) -> builtins.float:
         """The value of a tensor of one element, for programs that wait on several things at once."""
         return self.into_scalar()
 
@@ -203,24 +204,27 @@ class Tensor(
 
     # Gradients
 
-    def backward(self: Tensor[Autodiff[I]], *, retain_graph: builtins.bool = False) -> Gradients[I]:
+    @backward_method
+    def backward(self, *, retain_graph: builtins.bool = False) -> Gradients:
         """Compute the gradients of everything this tensor depends on, starting from ones.
 
         The graph is released as it is used; `retain_graph` keeps it for another call.
         """
-        return self.device.backward(self, retain_graph)
+        return self.device.backward(self, retain_graph)  # type: ignore[no-any-return]
 
-    def grad(self: Tensor[Autodiff[I]], grads: Gradients[I]) -> Tensor[I] | None:
+    @grad_method
+    def grad(self, grads: Gradients) -> Tensor | None:
         """The gradient of this tensor, on the inner device; None if none reached it."""
         self._check_gradients("grad")
         return grads.get(self)
 
-    def grad_remove(self: Tensor[Autodiff[I]], grads: Gradients[I]) -> Tensor[I] | None:
+    @grad_method
+    def grad_remove(self, grads: Gradients) -> Tensor | None:
         """Take the gradient of this tensor out of `grads`."""
         self._check_gradients("grad_remove")
         return grads.remove(self)
 
-    def grad_replace(self: Tensor[Autodiff[I]], grads: Gradients[I], gradient: Tensor[I]) -> None:
+    def grad_replace(self, grads: Gradients, gradient: Tensor) -> None:
         """Put another gradient in the place of this tensor's."""
         self._check_gradients("grad_replace")
         grads.replace(self, gradient)

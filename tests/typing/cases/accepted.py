@@ -61,4 +61,4 @@ def untyped_device(z: Tensor) -> Tensor:
     return (z + z).exp().sum()
 
 
-reveal_type(untyped_device(plain))  # Tensor[Any]
+reveal_type(untyped_device(plain))  # Tensor[Device]

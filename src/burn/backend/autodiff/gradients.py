@@ -13,43 +13,43 @@ if TYPE_CHECKING:
     from burn.device import Device
     from burn.tensor import Tensor
 
-I = TypeVar("I", bound="Device", default=Any)  # noqa: E741
+I_co = TypeVar("I_co", bound="Device", default="Device", covariant=True)
 
 
-class Gradients(Generic[I]):
+class Gradients(Generic[I_co]):
     """The gradient of every tensor that required one, on the device below `Autodiff`.
 
     `grads[w]` and `w.grad(grads)` read one; `w.grad_remove(grads)` takes it out.
     """
 
-    def __init__(self, by_node: dict[Node, Tensor[I]]) -> None:
+    def __init__(self, by_node: dict[Node, Tensor[I_co]]) -> None:
         self._by_node = by_node
         self.taken: set[Any] = set()
         """The ids of the parameters whose gradients were taken out."""
 
-    def get(self, tensor: Tensor[Any]) -> Tensor[I] | None:
+    def get(self, tensor: Tensor) -> Tensor[I_co] | None:
         """The gradient of `tensor`, or None if none reached it."""
         return self._by_node.get(_node(tensor))  # type: ignore[arg-type]
 
-    def remove(self, tensor: Tensor[Any]) -> Tensor[I] | None:
+    def remove(self, tensor: Tensor) -> Tensor[I_co] | None:
         """Take the gradient of `tensor` out."""
         found = self._by_node.pop(_node(tensor), None)  # type: ignore[arg-type]
         if found is not None:
             self.taken.add(getattr(tensor, "id", None))
         return found
 
-    def replace(self, tensor: Tensor[Any], gradient: Tensor[I]) -> None:
+    def replace(self, tensor: Tensor, gradient: Tensor) -> None:
         """Put another gradient in the place of the one of `tensor`."""
         node = _node(tensor)
         if node is None:
             raise AutodiffError("grad_replace: this tensor requires no gradient; create it with .require_grad()")
-        self._by_node[node] = gradient
+        self._by_node[node] = gradient  # type: ignore[assignment]
 
     def owners(self) -> set[Any]:
         """The ids of the parameters whose gradients are here."""
         return {owner for node in self._by_node if (owner := getattr(node, "owner", None)) is not None}
 
-    def __getitem__(self, tensor: Tensor[Any]) -> Tensor[I]:
+    def __getitem__(self, tensor: Tensor) -> Tensor[I_co]:
         found = self.get(tensor)
         if found is None:
             raise KeyError(
@@ -58,7 +58,7 @@ class Gradients(Generic[I]):
             )
         return found
 
-    def __contains__(self, tensor: Tensor[Any]) -> bool:
+    def __contains__(self, tensor: Tensor) -> bool:
         return self.get(tensor) is not None
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Gradients(Generic[I]):
         return f"<Gradients of {len(self)} tensors>"
 
 
-def _node(tensor: Tensor[Any]) -> Node | None:
+def _node(tensor: Tensor) -> Node | None:
     try:
         return tensor.handle.node  # type: ignore[no-any-return]
     except AttributeError:

@@ -76,8 +76,8 @@ class Gru(Module):
         self.update_gate, self.reset_gate, self.new_gate = gate(), gate(), gate()
         self.d_hidden, self.reset_after = config.d_hidden, config.reset_after
         self._clip = config.clip
-        self._gate_activation: Module = config.gate_activation.init(device).value
-        self._hidden_activation: Module = config.hidden_activation.init(device).value
+        self._gate_activation: Any = config.gate_activation.init(device).value
+        self._hidden_activation: Any = config.hidden_activation.init(device).value
 
     def forward(self, input: Tensor[Any], state: Tensor[Any] | None = None) -> Tensor[Any]:
         """All hidden states: (batch, length, d_input) to (batch, length, d_hidden), beginning with `state`."""

@@ -63,9 +63,9 @@ class Lstm(Module):
         self.d_hidden = config.d_hidden
         self._batch_first, self._reverse = config.batch_first, config.reverse
         self._clip, self._input_forget = config.clip, config.input_forget
-        self._gate_activation: Module = config.gate_activation.init(device).value
-        self._cell_activation: Module = config.cell_activation.init(device).value
-        self._hidden_activation: Module = config.hidden_activation.init(device).value
+        self._gate_activation: Any = config.gate_activation.init(device).value
+        self._cell_activation: Any = config.cell_activation.init(device).value
+        self._hidden_activation: Any = config.hidden_activation.init(device).value
 
     def forward(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
         """All hidden states and the last state: (batch, length, d_input) to (batch, length, d_hidden)."""

@@ -54,7 +54,7 @@ class PositionWiseFeedForward(Module):
 
     def forward(self, input: Tensor[Any]) -> Tensor[Any]:
         """(..., d_model) to (..., d_model)."""
-        wide = self.gelu.forward(self.linear_inner.forward(input))
+        wide = self.gelu.forward(self.linear_inner.forward(input))  # type: ignore[attr-defined]
         return self.linear_outer.forward(self.dropout.forward(wide))
 
     def custom_content(self, content: Content) -> Content:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound=Device)
 
 
-def draw(operation: str, shape: Any, distribution: Distribution, device: Any, dtype: Any) -> Tensor[Any]:
+def draw(operation: str, shape: Any, distribution: Distribution, device: D, dtype: Any) -> Tensor[D]:
     """A tensor drawn from a distribution with the next numbers of the device's generator."""
     target = as_dtype(dtype)
     if not isinstance(distribution, Distribution):

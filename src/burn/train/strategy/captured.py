@@ -14,7 +14,7 @@ def captured(function: Callable[..., Any], what: str, capture: bool, notice: Not
     """The function, captured if wanted. Each thing is told once."""
     if not capture:
         return function
-    made: Compiled[Any] = compile(function, notice=lambda reason: notice(f"the {what} {reason}"))
+    made: Compiled[..., Any] = compile(function, notice=lambda reason: notice(f"the {what} {reason}"))
     made.on_first_replay = lambda call: notice(f"the {what} is captured: replayed from step {call} on")
     return made
 
