@@ -54,6 +54,9 @@ from burn.version import __version__
 
 if TYPE_CHECKING:
     from burn import config, data, module, nn, optim, record
+    from burn import grad_clipping as grad_clipping
+    from burn import lr_scheduler as lr_scheduler
+    from burn import quantization as quantization
     from burn.backend import Cpu, Fusion, LibTorch
     from burn.backend.cpu.pool import get_num_threads, set_num_threads
     from burn.capture import CaptureWarning, Scalar, compile, tune
@@ -99,11 +102,12 @@ _LATER = {
 }
 _PACKAGES = {"config", "data", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
 
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> Any:
-    """Names and packages that are loaded when somebody asks for them, so that `import burn` stays light."""
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    if name in _PACKAGES:
-        return importlib.import_module(f"burn.{name}")
-    raise missing_name(__name__, name, (*__all__, *_PACKAGES))
+    def __getattr__(name: str) -> Any:
+        """Names and packages that are loaded when somebody asks for them, so that `import burn` stays light."""
+        if name in _LATER:
+            return getattr(importlib.import_module(_LATER[name]), name)
+        if name in _PACKAGES:
+            return importlib.import_module(f"burn.{name}")
+        raise missing_name(__name__, name, (*__all__, *_PACKAGES))

@@ -34,16 +34,17 @@ def _region_driver(device: Device, op: Op) -> Any:
 
 Device.region_driver = _region_driver
 
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, package, extra = _LATER[name]
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError as error:
-        if not package or error.name != package:
-            raise
-        raise ImportError(f"{name} needs {package}: pip install 'burn-dl[{extra}]'") from error
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, package, extra = _LATER[name]
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except ModuleNotFoundError as error:
+            if not package or error.name != package:
+                raise
+            raise ImportError(f"{name} needs {package}: pip install 'burn-dl[{extra}]'") from error
+        globals()[name] = found
+        return found

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["dataloader", "dataset"]
 
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return importlib.import_module(f"burn.data.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            return importlib.import_module(f"burn.data.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

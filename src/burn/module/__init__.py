@@ -34,9 +34,10 @@ __all__ = [
 
 _LATER = {"Quantizer": "burn.quantization"}
 
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> Any:
-    """What stands in a later layer and is found here too, as in the Burn Book."""
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """What stands in a later layer and is found here too, as in the Burn Book."""
+        if name in _LATER:
+            return getattr(importlib.import_module(_LATER[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ The package is also the function that makes one: `burn.tensor([1.0, 2.0])`.
 
 import sys as _sys
 import types as _types
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from burn.device import Device
@@ -38,11 +39,12 @@ class _CallablePackage(_types.ModuleType):
 
 _sys.modules[__name__].__class__ = _CallablePackage
 
+if not _TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> _Any:
-    if name in _exchange.MOVED:
-        return _exchange.moved_module(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> _Any:
+        if name in _exchange.MOVED:
+            return _exchange.moved_module(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

@@ -197,17 +197,18 @@ _MODULES = {
 }
 _HOME = {name: f"burn.train.{module}" for module, names in _MODULES.items() for name in names.split()}
 
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> Any:
-    """Load a name when it is first asked for."""
-    if name in _PACKAGES:
-        found: Any = importlib.import_module(f"burn.train.{name}")
-    elif name in _HOME:
-        found = getattr(importlib.import_module(_HOME[name]), name)
-    else:
-        raise AttributeError(f"module 'burn.train' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> Any:
+        """Load a name when it is first asked for."""
+        if name in _PACKAGES:
+            found: Any = importlib.import_module(f"burn.train.{name}")
+        elif name in _HOME:
+            found = getattr(importlib.import_module(_HOME[name]), name)
+        else:
+            raise AttributeError(f"module 'burn.train' has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

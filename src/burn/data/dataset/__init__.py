@@ -40,11 +40,12 @@ _LATER = {
 }
 _PACKAGES = {"source", "text", "transform", "vision"}
 
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
-def __getattr__(name: str) -> Any:
-    """SQLite, sources and images are loaded when somebody asks for them."""
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    if name in _PACKAGES:
-        return importlib.import_module(f"burn.data.dataset.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """SQLite, sources and images are loaded when somebody asks for them."""
+        if name in _LATER:
+            return getattr(importlib.import_module(_LATER[name]), name)
+        if name in _PACKAGES:
+            return importlib.import_module(f"burn.data.dataset.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

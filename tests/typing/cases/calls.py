@@ -1,3 +1,5 @@
+"""Calls of modules and of captured functions are typed by what is called."""
+
 from typing import reveal_type
 
 import burn
