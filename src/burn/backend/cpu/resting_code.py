@@ -7,6 +7,10 @@ loses more than now and then, it rests from then on between chunks, in proportio
 time all the same, shorter the longer nothing happens, and when it does not rest any more and loses time again, it waits
 twice as long before it tries next time.
 
+Time is missing as well where the host of a virtual machine takes the core away, and there resting gives nothing back:
+it loses that time a second time. So a worker that misses time asks the scheduler how long it stood in line for a core
+(`stood_in_line`), and rests only if that is a good part of what is missing.
+
     settle(share, team)   the end of a stint: how much of it was lost, and what rest that calls for
     wake(share, team)     the start of a stint, after sleeping: that was rest too
     rest(share, team)     settle, and sleep if rest is due
@@ -14,7 +18,9 @@ twice as long before it tries next time.
 `RECORD` is the memory that this takes. At the start of a stint: `since`, the processor's clock; `wall` and `ran`, the
 system's and the thread's own, in nanoseconds. `stint`, how long one may last on the processor's clock; `ratio` of rest
 to work, in sixteenths; `debt`, nanoseconds of rest that are due. Of the spell that is looked at: what was `lost` and
-`used` so far; `quiet` spells one after the other, and how many of these are `enough` to rest less.
+`used` so far; `quiet` spells one after the other, and how many of these are `enough` to rest less. `file`, the
+descriptor of the scheduler's count and 1, 0 before it was asked for, -1 where there is none; `line`, the count at the
+end of the last spell.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ import re
 
 from burn.backend.cpu.waiting_code import clock, has_futex
 
-RECORD = ("since", "wall", "ran", "stint", "ratio", "debt", "lost", "used", "quiet", "enough")
+RECORD = ("since", "wall", "ran", "stint", "ratio", "debt", "lost", "used", "quiet", "enough", "file", "line")
 FIRST = 10
 """The number of the record's first field in a share."""
 
@@ -33,15 +39,25 @@ CONSTANTS = {
     "DUE": 50_000,  # nanoseconds of the shortest rest
     "SPELL": 24_000_000,  # nanoseconds that are looked at together
     "OFTEN": 3,  # a worker rests if it lost one in so many of these
+    "PART": 6,  # and stood in line for one in so many
     "VERY_OFTEN": 2,  # and longer if it did all the same
     "SELDOM": 16,  # a spell is quiet if it lost less than one in so many
     "FEW_SPELLS": 2,
     "MANY_SPELLS": 8,
     "MONOTONIC": 1,  # numbers of clocks, on Linux
     "OF_THE_THREAD": 3,
+    "TO_READ": 0x80000,  # and not for programs that this process becomes
 }
 
+COUNT = b"/proc/thread-self/schedstat\0"
+"""How long the thread ran, how long it stood in line for a core, in nanoseconds, and how often it got one."""
+
 RESTING = """
+@count = internal constant [COUNT_SIZE x i8] c"COUNT_TEXT"
+
+declare i32 @open(ptr, i32, ...)
+declare i64 @pread(i32, ptr, i64, i64)
+declare i64 @strtoll(ptr, ptr, i32)
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @sched_getcpu()
 declare i32 @nanosleep(ptr, ptr)
@@ -112,9 +128,60 @@ owe:
   ret void
 }
 
+; Nanoseconds that this thread stood in line since this was asked last; -1 where that is not known, or not yet.
+define internal i64 @stood_in_line(ptr %share) nounwind {
+entry:
+  AT %share: file line
+  %text = alloca [64 x i8]
+  %after = alloca ptr
+  %held = load i64, ptr %file
+  %new = icmp eq i64 %held, 0
+  br i1 %new, label %first, label %again
+first:
+  %answer = call i32 (ptr, i32, ...) @open(ptr @count, i32 TO_READ)
+  %there = icmp sge i32 %answer, 0
+  %opened = add i32 %answer, 1
+  %known = select i1 %there, i32 %opened, i32 -1
+  %wide = sext i32 %known to i64
+  store i64 %wide, ptr %file
+  br label %again
+again:
+  %number = load i64, ptr %file
+  %short = trunc i64 %number to i32
+  %descriptor = sub i32 %short, 1
+  %none = icmp slt i64 %number, 0
+  br i1 %none, label %unknown, label %ask
+ask:
+  %got = call i64 @pread(i32 %descriptor, ptr %text, i64 63, i64 0)
+  %some = icmp sgt i64 %got, 0
+  br i1 %some, label %read, label %unknown
+read:
+  %end = getelementptr i8, ptr %text, i64 %got
+  store i8 0, ptr %end
+  %ran = call i64 @strtoll(ptr %text, ptr %after, i32 10)
+  %second = load ptr, ptr %after
+  %now = call i64 @strtoll(ptr %second, ptr null, i32 10)
+  %then = load i64, ptr %line
+  store i64 %now, ptr %line
+  %since = sub i64 %now, %then
+  %result = select i1 %new, i64 0, i64 %since
+  ret i64 %result
+unknown:
+  ret i64 -1
+}
+
 ; What a spell says about the next ones.
 define internal void @judge(ptr %share, ptr %team) nounwind {
 entry:
+  AT %share: file
+  %asked = load i64, ptr %file
+  %asks = icmp sgt i64 %asked, 0
+  br i1 %asks, label %keep.up, label %start
+keep.up:
+  %already = call i64 @stood_in_line(ptr %share)
+  br label %start
+start:
+  %line.known = phi i64 [ 0, %entry ], [ %already, %keep.up ]
   AT %share: stint ratio lost used quiet enough
   %turnp = getelementptr %Team, ptr %team, i64 0, i32 8
   %turn = load i64, ptr %turnp
@@ -129,7 +196,19 @@ entry:
   %limit = select i1 %rests, i64 VERY_OFTEN, i64 OFTEN
   %often.wide = mul i64 %away, %limit
   %often = icmp sgt i64 %often.wide, %spell
-  br i1 %often, label %disturbed, label %calm
+  br i1 %often, label %missing, label %calm
+missing:
+  br i1 %asks, label %compare, label %look
+look:
+  %looked = call i64 @stood_in_line(ptr %share)
+  br label %compare
+compare:
+  %line = phi i64 [ %line.known, %missing ], [ %looked, %look ]
+  %unknown = icmp slt i64 %line, 0
+  %line.wide = mul i64 %line, PART
+  %in.line = icmp sgt i64 %line.wide, %spell
+  %by.others = or i1 %unknown, %in.line
+  br i1 %by.others, label %disturbed, label %leave
 disturbed:
   %quarter = lshr i64 %old, 2
   %more = add i64 %old, %quarter
@@ -279,6 +358,8 @@ define internal void @rest(ptr %share, ptr %team) nounwind {
 def resting_code() -> str:
     """`settle`, `wake` and `rest`; where the system does not say how long a thread ran, a worker never rests."""
     code = (RESTING if has_futex() else UNKNOWN).replace("CLOCK", clock())
+    text = "".join(f"\\{byte:02x}" for byte in COUNT)
+    code = code.replace("COUNT_SIZE", str(len(COUNT))).replace("COUNT_TEXT", text)
     for name, value in CONSTANTS.items():
         code = re.sub(rf"\b{name}\b", str(value), code)
     return with_addresses(code)

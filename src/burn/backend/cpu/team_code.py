@@ -33,7 +33,7 @@ CHUNKS = 16
 TYPES = """
 ; One cache line for what changes, one for what does not while a run has the worker.
 ; A third one is the worker's own.
-%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, [3 x i64], RECORD, [6 x i64] }
+%Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, [3 x i64], RECORD, [4 x i64] }
 ;  0 ticket: filling << 16 | chunks left   1 whether its worker sleeps   4 job   5 number of the share   6 next share of
 ;  the run, in a ring   7 number of the worker   8 team   10 and on what `resting_code.py` remembers
 
