@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class Kind(enum.Enum):
-    """What an element means: a real number, an integer or a truth value."""
+    """What an element means: a real number, an integer or a truth value.
+
+    >>> burn.tensor([1, 2]).kind
+    Int
+    """
 
     Float = "Float"
     Int = "Int"
@@ -33,7 +37,16 @@ Float, Int, Bool = Kind.Float, Kind.Int, Kind.Bool
 
 
 class FloatLimits(NamedTuple):
-    """The range of a floating dtype."""
+    """The range of a floating dtype.
+
+    Arguments:
+        epsilon: from 1.0 to the next number.
+        max, min: the largest and the smallest number.
+        min_positive: the smallest positive number with all its digits.
+
+    >>> burn.bf16.finfo().epsilon
+    0.0078125
+    """
 
     epsilon: float
     max: float
@@ -42,14 +55,27 @@ class FloatLimits(NamedTuple):
 
 
 class IntLimits(NamedTuple):
-    """The range of an integer dtype."""
+    """The range of an integer dtype, from `min` to `max`.
+
+    >>> burn.i8.iinfo()
+    IntLimits(min=-128, max=127)
+    """
 
     min: int
     max: int
 
 
 class DType:
-    """One element type. `DType.F32` and `burn.f32` are the same value."""
+    """One element type. `DType.F32` and `burn.f32` are the same value.
+
+    There is one of each, so they are compared with `is`; a name such as "f32" or "float32" serves wherever a dtype is
+    asked for. Only the package itself makes them, of `name`, `kind`, `bits`, `signed` and `arithmetic`.
+
+    >>> burn.f32, burn.f32.size, burn.f32.is_float, burn.f32.numpy
+    (f32, 4, True, dtype('float32'))
+    >>> burn.u8.iinfo().max, burn.f16.finfo().max
+    (255, 65504.0)
+    """
 
     __slots__ = (
         "bits", "is_arithmetic", "is_bool", "is_float", "is_int", "is_uint", "kind", "name", "size", "_numpy",
@@ -183,7 +209,12 @@ def _numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def dtype(value: Any) -> DType:
-    """The dtype that `value` names: a `DType`, its name, a NumPy dtype, or `float`, `int`, `bool`."""
+    """The dtype that `value` names: a `DType`, its name, a NumPy dtype, or `float`, `int`, `bool`.
+
+    >>> from burn.dtype import dtype
+    >>> dtype("f32"), dtype(np.int64), dtype(bool)
+    (f32, i64, bool)
+    """
     if isinstance(value, DType):
         return value
     if isinstance(value, str):
@@ -204,7 +235,12 @@ def dtype(value: Any) -> DType:
 
 
 def from_numpy(value: np.dtype[Any]) -> DType:
-    """The dtype that a NumPy dtype stores."""
+    """The dtype that a NumPy dtype, the `value`, stores.
+
+    >>> from burn.dtype import from_numpy
+    >>> from_numpy(np.dtype("float64"))
+    f64
+    """
     found = _FROM_NUMPY.get(value)
     if found is None:
         name = _ALIASES.get(value.name) if value.isnative else _ALIASES.get(value.newbyteorder("=").name)
@@ -245,7 +281,12 @@ _PROMOTED: dict[tuple[DType, DType], DType] = {}
 
 
 def promote(x: DType, y: DType) -> DType:
-    """The common dtype of two tensors: bool < int < float, and the wider one inside a kind."""
+    """The common dtype of two tensors: bool < int < float, and the wider one inside a kind.
+
+    >>> from burn.dtype import promote
+    >>> promote(burn.i64, burn.f16), promote(burn.u8, burn.i8)
+    (f16, i16)
+    """
     try:
         return _PROMOTED[x, y]
     except KeyError:
@@ -254,7 +295,12 @@ def promote(x: DType, y: DType) -> DType:
 
 
 def promote_all(dtypes: Iterable[DType]) -> DType:
-    """The common dtype of several tensors."""
+    """The common dtype of several `dtypes`.
+
+    >>> from burn.dtype import promote_all
+    >>> promote_all([burn.bool_, burn.i32, burn.f32])
+    f32
+    """
     result: DType | None = None
     for each in dtypes:
         result = each if result is None else promote(result, each)

@@ -11,7 +11,15 @@ from burn.errors import ArgumentError, ShapeError
 
 
 class Shape(tuple[int, ...]):
-    """The sizes of a tensor's dimensions. It is a tuple, so it compares and unpacks like one."""
+    """The sizes of a tensor's dimensions. It is a tuple, so it compares and unpacks like one.
+
+    Arguments:
+        sizes: the sizes one by one, or one sequence of them.
+
+    >>> shape = burn.Shape(2, 3)
+    >>> shape == (2, 3), shape.rank, shape.num_dims(), shape.dims(), shape.num_elements()
+    (True, 2, 2, (2, 3), 6)
+    """
 
     __slots__ = ()
 
@@ -40,43 +48,79 @@ class Shape(tuple[int, ...]):
         return tuple(self)
 
     def into_ranges(self) -> list[range]:
-        """One full range per dimension."""
+        """One full range per dimension.
+
+        >>> burn.Shape(2, 3).into_ranges()
+        [range(0, 2), range(0, 3)]
+        """
         return [range(size) for size in self]
 
     def with_dim(self, dim: int, size: int) -> Shape:
-        """The same shape with another size at `dim`."""
+        """The same shape with another size at `dim`.
+
+        >>> burn.Shape(2, 3).with_dim(1, 5)
+        Shape([2, 5])
+        """
         sizes = list(self)
         sizes[dim] = size
         return Shape(sizes)
 
     def insert(self, dim: int, size: int) -> Shape:
-        """The shape with a new dimension before `dim`."""
+        """The shape with a new dimension of `size` before `dim`.
+
+        >>> burn.Shape(2, 3).insert(0, 5)
+        Shape([5, 2, 3])
+        """
         return Shape((*self[:dim], size, *self[dim:]))
 
     def remove(self, dim: int) -> Shape:
-        """The shape without `dim`."""
+        """The shape without `dim`.
+
+        >>> burn.Shape(2, 3).remove(0)
+        Shape([3])
+        """
         return Shape((*self[:dim], *self[dim + 1 :]))
 
     def permute(self, axes: Sequence[int]) -> Shape:
-        """The sizes in the order of `axes`."""
+        """The sizes in the order of `axes`.
+
+        >>> burn.Shape(2, 3, 4).permute([2, 0, 1])
+        Shape([4, 2, 3])
+        """
         return Shape(self[axis] for axis in axes)
 
     def swap(self, first: int, second: int) -> Shape:
-        """The shape with two sizes exchanged."""
+        """The shape with the sizes at `first` and `second` exchanged.
+
+        >>> burn.Shape(2, 3, 4).swap(0, 2)
+        Shape([4, 3, 2])
+        """
         sizes = list(self)
         sizes[first], sizes[second] = sizes[second], sizes[first]
         return Shape(sizes)
 
     def expand(self, target: Iterable[int]) -> Shape:
-        """The shape that `expand(target)` gives, where -1 keeps a size."""
+        """The shape that `expand(target)` gives, where -1 keeps a size.
+
+        >>> burn.Shape(1, 3).expand([2, -1])
+        Shape([2, 3])
+        """
         return expanded(self, tuple(target))
 
     def reshape(self, target: Iterable[int]) -> Shape:
-        """The shape that `reshape(target)` gives, where -1 is inferred and 0 keeps a size."""
+        """The shape that `reshape(target)` gives, where -1 is inferred and 0 keeps a size.
+
+        >>> burn.Shape(2, 3).reshape([3, -1])
+        Shape([3, 2])
+        """
         return reshaped(self, tuple(target))
 
     def broadcast(self, other: Iterable[int]) -> Shape:
-        """The common shape of this one and `other`."""
+        """The common shape of this one and `other`.
+
+        >>> burn.Shape(2, 1).broadcast([3])
+        Shape([2, 3])
+        """
         return broadcast("broadcast", self, Shape(other))
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ MODULES = """
 burn burn.prelude
 burn.tensor burn.tensor.activation burn.tensor.linalg burn.tensor.loss burn.tensor.module burn.tensor.options
 burn.tensor.quantization burn.tensor.recurrent burn.tensor.signal burn.tensor.slicing burn.tensor.vision
-burn.backend burn.capture burn.control burn.device burn.dtype burn.errors burn.extension burn.shape
+burn.backend burn.backend.autodiff burn.capture burn.control burn.dtype burn.extension
 burn.config burn.data burn.data.dataloader burn.data.dataset burn.data.dataset.source burn.data.dataset.sqlite
 burn.data.dataset.text burn.data.dataset.transform burn.data.dataset.vision burn.grad_clipping burn.lr_scheduler
 burn.module burn.nn burn.nn.activation burn.nn.attention burn.nn.conv burn.nn.loss burn.nn.norm burn.nn.pool

@@ -62,9 +62,9 @@ def lacks(each: Public) -> list[str]:
         return ["a docstring"]
     found = []
     first = prose.strip().split("\n\n")[0].rstrip()
-    if not first.endswith((".", ":", "`")) or (not first[0].isupper() and first[0] not in "`'\"("):
+    if not first.endswith((".", ":", "`")) or first[0].islower():
         found.append("a sentence to begin with")
-    missing = [name for name in each.parameters if name not in OBVIOUS and not re.search(rf"\b{name}\b", prose)]
+    missing = [name for name in each.parameters if name not in OBVIOUS and not re.search(rf"\b{name}\b", prose, re.I)]
     if missing:
         found.append(f"a word about {', '.join(missing)}")
     if not isinstance(each.value, property) and not is_shown(each):

@@ -281,7 +281,7 @@ def _add_elements(g: Any, indices: Any, x_shape: Any, dim: int) -> Any:
 
 @primitive(rule=_gather_rule, reference=reference.gather, vjp=dict(x=_add_elements))
 def gather(x: Tensor[B], dim: int, indices: Tensor[Any]) -> Tensor[B]:
-    """Read one element for each index: along `dim` at the index, along other dims at its own place.
+    """Read one element for each of the `indices`: along `dim` at the index, along other dims at its own place.
 
     >>> burn.tensor([[1, 2], [3, 4]]).gather(1, burn.tensor([[1], [0]])).tolist()
     [[2], [3]]

@@ -84,7 +84,7 @@ def _table_gradient(g: Any, indices: Any, weights_shape: Any) -> Any:
 
 @composite(rule=_embedding_rule, prepare=_prepare_embedding, vjp=dict(weights=_table_gradient))
 def embedding(weights: Tensor[B], indices: Tensor[Any]) -> Tensor[B]:
-    """Replace each index by that row of `weights` (count, size), which adds a last dim.
+    """Replace each of the `indices` by that row of `weights` (count, size), which adds a last dim.
 
     >>> from burn.tensor.module import embedding
     >>> weights = burn.tensor([[0.0, 0.5], [1.0, 1.5]])

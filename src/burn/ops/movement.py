@@ -83,7 +83,7 @@ def _summed(whole: Shape, part: tuple[int, ...]) -> tuple[int, ...]:
     rule=_expand_rule, view=views.expanded, reference=np.broadcast_to, vjp=dict(x=lambda g, x_shape: sum_to(g, x_shape))
 )
 def expand(x: Tensor[B], shape: Any) -> Tensor[B]:
-    """Repeat size-1 dims without copying; -1 keeps a size, and new dims come first.
+    """Repeat size-1 dims without copying, up to a shape; -1 keeps a size, and new dims come first.
 
     >>> burn.tensor([[1], [2]]).expand([-1, 3]).tolist()
     [[1, 1, 1], [2, 2, 2]]

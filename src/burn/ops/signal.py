@@ -130,7 +130,7 @@ def _irfft_gradient(part: int) -> Any:
     total=True,
 )
 def irfft(re: Tensor[B], im: Tensor[B], dim: int = -1, n: int | None = None) -> Tensor[B]:
-    """Give the real signal of length `n` whose spectrum is `re + i im`: the inverse of `rfft`.
+    """Give the real signal of length `n` along `dim` whose spectrum is `re + i im`: the inverse of `rfft`.
 
     Without `n` the length is even: twice the number of frequencies, less two.
 

@@ -77,7 +77,14 @@ def closeness_report(results: list[Closeness], colour: bool = True) -> str:
 
 
 def check_closeness(output: Any, expected: Any) -> list[Closeness]:
-    """Print how close two tensors are, and return the counts."""
+    """Print how close two tensors are at eight tolerances, the `output` and what was `expected`, and return the counts.
+
+    >>> from burn.tensor import check_closeness
+    >>> results = check_closeness(burn.tensor([1.0, 2.0]), burn.tensor([1.0, 2.001]))
+    Closeness...
+    >>> results[0].label, results[7].percentage
+    ('PASS', 50.0)
+    """
     results = measure_closeness(output, expected)
     print(closeness_report(results, colour=not os.environ.get("NO_COLOR")))
     return results

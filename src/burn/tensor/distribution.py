@@ -26,7 +26,14 @@ def _number(owner: str, name: str, value: Any) -> float:
 
 
 class Distribution:
-    """The law of random elements: `Default`, `Bernoulli(p)`, `Uniform(low, high)` or `Normal(mean, std)`."""
+    """The law of random elements: `Default`, `Bernoulli(p)`, `Uniform(low, high)` or `Normal(mean, std)`.
+
+    Arguments:
+        args, kwargs: none: one of the four is chosen.
+
+    >>> Tensor.random([3], burn.Distribution.Uniform(-1.0, 1.0)).to_data()
+    TensorData([-0.20190716, 0.76104033, 0.47142553], shape=[3], dtype=f32)
+    """
 
     Default: ClassVar[Distribution]
     Bernoulli: ClassVar[type[Bernoulli]]

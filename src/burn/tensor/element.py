@@ -35,7 +35,12 @@ def _number(value: Any) -> Number:
 
 
 def elem(value: Any, dtype: Any) -> Number:
-    """The Python number that `value` becomes when stored as `dtype`."""
+    """The Python number that `value` becomes when stored as `dtype`.
+
+    >>> from burn.tensor import elem
+    >>> elem(2.7, "i32"), elem(300, "u8"), elem(0.1, "f32")
+    (2, 44, 0.10000000149011612)
+    """
     target: DType = as_dtype(dtype)
     number = _number(value)
     if target.is_bool:
@@ -61,7 +66,12 @@ def _wrap(number: int, target: DType) -> int:
 
 
 class ElementConversion:
-    """A number waiting for its dtype: `ElementConversion(x).elem(f32)`."""
+    """A number, the `value`, waiting for its dtype.
+
+    >>> from burn.prelude import ElementConversion
+    >>> ElementConversion(2.7).elem("i32"), ElementConversion.from_elem(300, "u8")
+    (2, 44)
+    """
 
     __slots__ = ("value",)
 

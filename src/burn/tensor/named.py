@@ -39,7 +39,17 @@ def _show(dims: Dims) -> str:
 
 
 class NamedTensor:
-    """A tensor whose dimensions have names."""
+    """A tensor whose dimensions have names.
+
+    Arguments:
+        tensor: the values.
+        dims: a name for each dim.
+
+    >>> from burn.tensor import NamedTensor
+    >>> x = NamedTensor(burn.tensor([[1, 2], [3, 4]]), ("batch", "feature"))
+    >>> x.sum_dim("feature").dims, x.rename(feature="input").dims, x.rearrange(("feature", "batch")).shape
+    (('batch',), ('batch', 'input'), {'feature': 2, 'batch': 2})
+    """
 
     __slots__ = ("_dims", "_tensor")
 
@@ -79,7 +89,7 @@ class NamedTensor:
         return NamedTensor(self._tensor.permute([self._dims.index(name) for name in wanted]), wanted)
 
     def rename(self, **names: str) -> NamedTensor:
-        """Other names for some dims: `x.rename(feature="input")`."""
+        """Other `names` for some dims: `x.rename(feature="input")`."""
         for name in names:
             self._place("rename", name)
         return NamedTensor(self._tensor, [names.get(name, name) for name in self._dims])
@@ -90,6 +100,11 @@ class NamedTensor:
         """Multiply matrices: contract the last dim of this tensor with the dim of that name in `other`.
 
         Other dims that both have are batch dims and stay; the dims only `other` has come last.
+
+        >>> from burn.tensor import NamedTensor
+        >>> x = NamedTensor(burn.tensor([[1, 2]]), ("batch", "feature"))
+        >>> x.matmul(NamedTensor(burn.tensor([[1], [10]]), ("feature", "hidden"))).shape
+        {'batch': 1, 'hidden': 1}
         """
         if not isinstance(other, NamedTensor):
             raise ArgumentError(f"matmul: needs a NamedTensor, got {type(other).__name__}")
@@ -140,19 +155,43 @@ class NamedTensor:
         return NamedTensor(function(self._aligned(dims), other._aligned(dims)), dims)
 
     def add(self, other: NamedTensor | float) -> NamedTensor:
-        """Add, aligned by name."""
+        """Add, aligned by name.
+
+        >>> from burn.tensor import NamedTensor
+        >>> x = NamedTensor(burn.tensor([4.0, 6.0]), ("feature",))
+        >>> x.add(2.0).tensor.tolist()
+        [6.0, 8.0]
+        """
         return self._combine("add", other, lambda x, y: x + y)
 
     def sub(self, other: NamedTensor | float) -> NamedTensor:
-        """Subtract, aligned by name."""
+        """Subtract, aligned by name.
+
+        >>> from burn.tensor import NamedTensor
+        >>> x = NamedTensor(burn.tensor([4.0, 6.0]), ("feature",))
+        >>> x.sub(2.0).tensor.tolist()
+        [2.0, 4.0]
+        """
         return self._combine("sub", other, lambda x, y: x - y)
 
     def mul(self, other: NamedTensor | float) -> NamedTensor:
-        """Multiply, aligned by name."""
+        """Multiply, aligned by name.
+
+        >>> from burn.tensor import NamedTensor
+        >>> x = NamedTensor(burn.tensor([4.0, 6.0]), ("feature",))
+        >>> x.mul(2.0).tensor.tolist()
+        [8.0, 12.0]
+        """
         return self._combine("mul", other, lambda x, y: x * y)
 
     def div(self, other: NamedTensor | float) -> NamedTensor:
-        """Divide, aligned by name."""
+        """Divide, aligned by name.
+
+        >>> from burn.tensor import NamedTensor
+        >>> x = NamedTensor(burn.tensor([4.0, 6.0]), ("feature",))
+        >>> x.div(2.0).tensor.tolist()
+        [2.0, 3.0]
+        """
         return self._combine("div", other, lambda x, y: x / y)
 
     __add__ = __radd__ = add
@@ -170,41 +209,81 @@ class NamedTensor:
     # Operations on each element, and along one dim
 
     def map(self, function: Callable[[Tensor[Any]], Tensor[Any]]) -> NamedTensor:
-        """Apply a function that keeps the shape, such as `burn.activation.gelu`."""
+        """Apply a function that keeps the shape, such as `burn.activation.gelu`.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([-1.0, 2.0]), ("feature",)).map(Tensor.relu).tensor.tolist()
+        [0.0, 2.0]
+        """
         return NamedTensor(function(self._tensor), self._dims)
 
     def neg(self) -> NamedTensor:
-        """Change the sign of each element."""
+        """Change the sign of each element.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([1.0, -2.0]), ("feature",)).neg().tensor.tolist()
+        [-1.0, 2.0]
+        """
         return self.map(lambda x: -x)
 
     __neg__ = neg
 
     def exp(self) -> NamedTensor:
-        """Raise e to the power of each element."""
+        """Raise e to the power of each element.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([0.0]), ("feature",)).exp().tensor.tolist()
+        [1.0]
+        """
         return self.map(lambda x: x.exp())
 
     def log(self) -> NamedTensor:
-        """The natural logarithm of each element."""
+        """The natural logarithm of each element.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([1.0]), ("feature",)).log().tensor.tolist()
+        [0.0]
+        """
         return self.map(lambda x: x.log())
 
     def sqrt(self) -> NamedTensor:
-        """The square root of each element."""
+        """The square root of each element.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([4.0, 9.0]), ("feature",)).sqrt().tensor.tolist()
+        [2.0, 3.0]
+        """
         return self.map(lambda x: x.sqrt())
 
     def tanh(self) -> NamedTensor:
-        """The hyperbolic tangent of each element."""
+        """The hyperbolic tangent of each element.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([0.0]), ("feature",)).tanh().tensor.tolist()
+        [0.0]
+        """
         return self.map(lambda x: x.tanh())
 
     def relu(self) -> NamedTensor:
-        """Replace negative elements with 0."""
+        """Replace negative elements with 0.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([-1.0, 2.0]), ("feature",)).relu().tensor.tolist()
+        [0.0, 2.0]
+        """
         return self.map(lambda x: x.clamp_min(0))
 
     def sum_dim(self, name: str) -> NamedTensor:
-        """Add along a named dim, which goes away."""
+        """Add along the dim called `name`, which goes away."""
         return self._reduced("sum_dim", name, lambda x, dim: x.sum_dim(dim))
 
     def mean_dim(self, name: str) -> NamedTensor:
-        """Average along a named dim, which goes away."""
+        """Average along the dim called `name`, which goes away.
+
+        >>> from burn.tensor import NamedTensor
+        >>> NamedTensor(burn.tensor([[1.0, 3.0]]), ("batch", "feature")).mean_dim("feature").tensor.tolist()
+        [2.0]
+        """
         return self._reduced("mean_dim", name, lambda x, dim: x.mean_dim(dim))
 
     def _reduced(self, operation: str, name: str, function: Callable[[Any, int], Tensor[Any]]) -> NamedTensor:

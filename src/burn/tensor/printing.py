@@ -36,7 +36,18 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class PrintOptions:
-    """How tensors are printed."""
+    """How tensors are printed.
+
+    Arguments:
+        precision: decimals of a float; None prints as many as needed.
+        threshold: the most elements printed in full.
+        edge_items: items kept at each end of a dim beyond the threshold.
+
+    >>> from burn.tensor import PrintOptions, print_options
+    >>> with print_options(PrintOptions(precision=2)):
+    ...     str(burn.tensor([0.123]).to_data())
+    '[0.12]'
+    """
 
     precision: int | None = None
     """Decimals of a float; None prints as many as needed."""
@@ -81,7 +92,15 @@ def _changed(options: PrintOptions | None, changes: dict[str, Any]) -> PrintOpti
 def set_print_options(options: PrintOptions | None = None, **changes: Any) -> PrintOptions:
     """Choose how tensors are printed in this process; returns the options that were in force.
 
-    Keywords change single options: `set_print_options(precision=2)`.
+    Arguments:
+        options: a `PrintOptions`, the present ones if None.
+        changes: single options as keywords.
+
+    >>> from burn.tensor import set_print_options
+    >>> before = set_print_options(precision=2)
+    >>> str(burn.tensor([0.123]).to_data())
+    '[0.12]'
+    >>> _ = set_print_options(before)
     """
     global _process_options
     previous = get_print_options()
@@ -93,7 +112,17 @@ def set_print_options(options: PrintOptions | None = None, **changes: Any) -> Pr
 
 @contextlib.contextmanager
 def print_options(options: PrintOptions | None = None, **changes: Any) -> Iterator[PrintOptions]:
-    """A `with` block in which tensors are printed differently."""
+    """A `with` block in which tensors are printed differently.
+
+    Arguments:
+        options: a `PrintOptions`, the present ones if None.
+        changes: single options as keywords.
+
+    >>> from burn.tensor import print_options
+    >>> with print_options(precision=2):
+    ...     str(burn.tensor([0.123]).to_data())
+    '[0.12]'
+    """
     chosen = _changed(options, changes)
     token = _scoped.set(chosen)
     try:

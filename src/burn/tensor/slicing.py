@@ -31,7 +31,16 @@ _INDEX = re.compile(r"\s*(-?\d+)\s*(?:;\s*(-?\d+)\s*)?")
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of one dim, from `start` up to, but not including, `end`; None means to the end."""
+    """A part of one dim.
+
+    Arguments:
+        start, end: from here up to, but not including, there; negative ones count from the end, None means to the end.
+        step: a negative one takes the same elements backwards.
+
+    >>> from burn.tensor import Slice
+    >>> burn.tensor([0, 1, 2, 3, 4]).slice([Slice(1, 4)]).tolist()
+    [1, 2, 3]
+    """
 
     start: int = 0
     end: int | None = None
@@ -43,17 +52,32 @@ class Slice:
 
     @staticmethod
     def full() -> Slice:
-        """The whole dim."""
+        """The whole dim.
+
+        >>> from burn.tensor import Slice
+        >>> Slice.full().resolve(5)
+        (0, 5, 1)
+        """
         return Slice()
 
     @staticmethod
     def index(place: int) -> Slice:
-        """The one element at `place`."""
+        """The one element at `place`.
+
+        >>> from burn.tensor import Slice
+        >>> Slice.index(-1).resolve(5)
+        (4, 1, 1)
+        """
         return Slice(place, _after(place))
 
     @staticmethod
     def parse(text: str) -> Slice:
-        """Read `1..5`, `1..=4`, `..5`, `1..`, `..` or `3`, each with an optional `;step`."""
+        """Read a text: `1..5`, `1..=4`, `..5`, `1..`, `..` or `3`, each with an optional `;step`.
+
+        >>> from burn.tensor import Slice
+        >>> Slice.parse("1..=7;2")
+        Slice(start=1, end=8, step=2)
+        """
         found = _INDEX.fullmatch(text)
         if found is not None:
             place = int(found[1])
@@ -67,7 +91,12 @@ class Slice:
 
     @staticmethod
     def of(spec: Any) -> Slice:
-        """Read any spec of one dim: an int, a range, a slice, a tuple of bounds, a string, `...` or None."""
+        """Read any spec of one dim: an int, a range, a slice, a tuple of bounds, a string, `...` or None.
+
+        >>> from burn.tensor import Slice
+        >>> Slice.of((1, 4)), Slice.of(range(0, 8, 2))
+        (Slice(start=1, end=4, step=1), Slice(start=0, end=8, step=2))
+        """
         if isinstance(spec, Slice):
             return spec
         if spec is None or spec is Ellipsis:
@@ -93,7 +122,12 @@ class Slice:
             ) from None
 
     def resolve(self, size: int) -> Range:
-        """The elements of a dim of `size` as (first, count, step)."""
+        """The elements of a dim of `size` as (first, count, step).
+
+        >>> from burn.tensor import Slice
+        >>> Slice(1, -1, 2).resolve(8)
+        (1, 3, 2)
+        """
         first, last = _clamped(self.start, size), size if self.end is None else _clamped(self.end, size)
         count = max(0, -(-(last - first) // abs(self.step)))
         if not count:
@@ -142,7 +176,12 @@ s = _Specs()
 
 
 def ranges_of(operation: str, spec: Any, shape: Sequence[int]) -> list[Range]:
-    """Read the specs of a tensor: one, or a sequence with one for each leading dim."""
+    """Read the `spec` of a tensor, one or a sequence with one for each leading dim: (first, count, step) for each dim.
+
+    >>> from burn.tensor.slicing import ranges_of, s
+    >>> ranges_of("read", s[1:3], [4, 5])
+    [(1, 2, 1), (0, 5, 1)]
+    """
     if isinstance(spec, str):
         specs: list[Any] = list(spec.split(","))
     else:

@@ -28,7 +28,19 @@ STRICT_STEPS = 64
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Bounds on a relative and an absolute difference; without arguments, the balanced ones."""
+    """How far apart numbers may be that count as equal; without arguments, the balanced bounds.
+
+    Arguments:
+        relative_bound: between 0 and 1.
+        absolute_bound: None stands for 64 times the smallest positive number of the dtype.
+        half, single, double: pairs (relative, absolute) in the place of the general ones, for floats of that width.
+
+    >>> from burn.tensor import Tolerance
+    >>> Tolerance.rel_abs(0.01, 1e-6).set_half_relative(0.1).bounds("f16")
+    (0.1, 1e-06)
+    >>> Tolerance.balanced().approx_eq(1.0, 1.001), Tolerance.strict().approx_eq(1.0, 1.001)
+    (True, False)
+    """
 
     relative_bound: float = 0.005
     absolute_bound: float | None = 1e-5
@@ -61,32 +73,57 @@ class Tolerance:
 
     @classmethod
     def permissive(cls) -> Tolerance:
-        """1 % relative or 0.01 absolute."""
+        """1 % relative or 0.01 absolute.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.permissive().bounds()
+        (0.01, 0.01)
+        """
         return cls(0.01, 0.01)
 
     @classmethod
     def default(cls) -> Tolerance:
-        """The balanced preset."""
+        """The balanced preset.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.default() == Tolerance.balanced()
+        True
+        """
         return cls()
 
     @classmethod
     def rel_abs(cls, relative: float, absolute: float) -> Tolerance:
-        """Both bounds."""
+        """Both bounds, the `relative` and the `absolute` one."""
         return cls(float(relative), float(absolute))
 
     @classmethod
     def relative(cls, bound: float) -> Tolerance:
-        """A relative bound only."""
+        """A relative bound only.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.relative(0.1).bounds()
+        (0.1, 0.0)
+        """
         return cls(float(bound), 0.0)
 
     @classmethod
     def absolute(cls, bound: float) -> Tolerance:
-        """An absolute bound only."""
+        """An absolute bound only.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.absolute(0.1).bounds()
+        (0.0, 0.1)
+        """
         return cls(0.0, float(bound))
 
     @classmethod
     def of(cls, value: Tolerance | float | None) -> Tolerance:
-        """Read a user's tolerance: None is the default, a number is both bounds at once."""
+        """Read the `value` where a tolerance is asked for: None is the default, a number is both bounds at once.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.of(0.1).bounds()
+        (0.1, 0.1)
+        """
         if value is None:
             return cls()
         if isinstance(value, Tolerance):
@@ -98,11 +135,21 @@ class Tolerance:
     # Builders
 
     def set_relative(self, bound: float) -> Tolerance:
-        """The same tolerance with another general relative bound."""
+        """The same tolerance with another general relative bound.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_relative(0.1).bounds()
+        (0.1, 1e-05)
+        """
         return replace(self, relative_bound=float(bound))
 
     def set_absolute(self, bound: float) -> Tolerance:
-        """The same tolerance with another general absolute bound."""
+        """The same tolerance with another general absolute bound.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_absolute(0.1).bounds()
+        (0.005, 0.1)
+        """
         return replace(self, absolute_bound=float(bound))
 
     def set_half_relative(self, bound: float) -> Tolerance:
@@ -110,23 +157,48 @@ class Tolerance:
         return replace(self, half=(float(bound), self.half[1]))
 
     def set_half_absolute(self, bound: float) -> Tolerance:
-        """Another absolute bound for f16, bf16 and narrower floats."""
+        """Another absolute bound for f16, bf16 and narrower floats.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_half_absolute(0.1).bounds("f16")
+        (0.005, 0.1)
+        """
         return replace(self, half=(self.half[0], float(bound)))
 
     def set_single_relative(self, bound: float) -> Tolerance:
-        """Another relative bound for f32."""
+        """Another relative bound for f32.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_single_relative(0.1).bounds("f32")
+        (0.1, 1e-05)
+        """
         return replace(self, single=(float(bound), self.single[1]))
 
     def set_single_absolute(self, bound: float) -> Tolerance:
-        """Another absolute bound for f32."""
+        """Another absolute bound for f32.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_single_absolute(0.1).bounds("f32")
+        (0.005, 0.1)
+        """
         return replace(self, single=(self.single[0], float(bound)))
 
     def set_double_relative(self, bound: float) -> Tolerance:
-        """Another relative bound for f64."""
+        """Another relative bound for f64.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_double_relative(0.1).bounds("f64")
+        (0.1, 1e-05)
+        """
         return replace(self, double=(float(bound), self.double[1]))
 
     def set_double_absolute(self, bound: float) -> Tolerance:
-        """Another absolute bound for f64."""
+        """Another absolute bound for f64.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().set_double_absolute(0.1).bounds("f64")
+        (0.005, 0.1)
+        """
         return replace(self, double=(self.double[0], float(bound)))
 
     # Use
@@ -142,7 +214,12 @@ class Tolerance:
         return (self.relative_bound if relative is None else relative), absolute
 
     def close(self, x: Any, y: Any, dtype: DType = f32) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Elementwise: whether `x` and `y` are equal or near. NaN is near nothing."""
+        """Elementwise: whether `x` and `y` are equal or near. NaN is near nothing.
+
+        >>> from burn.tensor import Tolerance
+        >>> Tolerance.balanced().close([1.0, 2.0], [1.001, 2.5])
+        array([ True, False])
+        """
         relative, absolute = self.bounds(dtype)
         left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
         with np.errstate(all="ignore"):

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """Tensors waiting to be read together."""
+    """Tensors waiting to be read together.
+
+    >>> from burn.tensor import Transaction
+    >>> loss, count = Transaction().register(burn.tensor([0.5])).register(burn.tensor([3])).execute()
+    >>> loss.item(), count.item()
+    (0.5, 3)
+    """
 
     __slots__ = ("_tensors",)
 
