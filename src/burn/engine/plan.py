@@ -241,5 +241,9 @@ class Lowered:
             if isinstance(work, Loop):
                 lines.append(f"kernel  {work.label}")
             else:
-                lines.append(f"numpy   {work}")
+                lines.append(self.host_call(work))
         return "\n".join(lines)
+
+    def host_call(self, work: HostCall) -> str:
+        """How a node that no kernel takes is run, for `describe`."""
+        return f"numpy   {work}"

@@ -4,6 +4,7 @@
 
 - an `Engine` is a device that takes whole programs. It has a `Target`, makes plans, and moves memory;
 - a `Plan` is a program made ready; calling it runs it;
+- a `Loop` is the body of a loop made ready to run for all steps, on an engine that can;
 - a `BoundPlan` also hands out a `Run`: memory that stays bound from call to call, for one caller at a time.
 
 A handle is what an engine computes with: it has a `shape` and a `dtype`, can be weakly referenced, and its memory is
@@ -123,6 +124,28 @@ class Run(ABC):
         return None
 
 
+class Loop(ABC):
+    """The body of a loop, and its condition where it has one, made ready to run again and again."""
+
+    @abstractmethod
+    def refusal(self) -> str:
+        """Why each step has to be run by itself; empty if the engine runs the loop."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The steps of one turn, a line each."""
+
+    @abstractmethod
+    def scan(
+        self, carries: Sequence[Any], xs: Sequence[Any], constants: Sequence[Any], length: int, reverse: bool
+    ) -> list[Any]:
+        """The results of the row `scan`, each in memory of its own."""
+
+    @abstractmethod
+    def while_loop(self, carries: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
+        """The results of the row `while_loop`, each in memory of its own."""
+
+
 class BoundPlan(Plan):
     """A plan that keeps memory, and what was bound to it, from run to run."""
 
@@ -145,6 +168,12 @@ class Engine(Device):
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         """The plan of a program; `free` tells which inputs may be overwritten."""
         raise NotImplementedError
+
+    def prepare_loop(
+        self, body: Program, carried: int, scanned: int = 0, condition: Program | None = None
+    ) -> Loop | None:
+        """What runs a loop of so many carried values and elements; None where the engine knows no loops."""
+        return None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """A handle over memory that nobody has written to."""

@@ -17,6 +17,7 @@ from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
 from burn.backend.cpu.pool import pool
+from burn.backend.cpu.repeating import NativeLoop
 from burn.backend.cpu.settings import Settings, settings
 from burn.backend.cpu.target import CpuTarget, target_of
 from burn.backend.fusion import Fusion
@@ -27,7 +28,7 @@ from burn.backend.regions import region_kernel
 from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
-from burn.engine.runtime import Engine, Plan
+from burn.engine.runtime import Engine, Loop, Plan
 from burn.errors import ArgumentError, DeviceError, MissingOperation
 from burn.ops.op import Op
 from burn.program import Program
@@ -114,6 +115,11 @@ class Cpu(HostArrays, Engine):
 
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         return prepare(program, free, self)
+
+    def prepare_loop(
+        self, body: Program, carried: int, scanned: int = 0, condition: Program | None = None
+    ) -> Loop | None:
+        return NativeLoop(self, body, carried, scanned, condition)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
         # Large blocks are kept and given out again.

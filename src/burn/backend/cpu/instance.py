@@ -205,7 +205,8 @@ class Instance(Bound, Run):
 
     def _host(self, node: Node, arrays: dict[int, Any], scalars: list[Any]) -> None:
         """Run a node on NumPy; its results are bound for the steps after it."""
-        HOST_CALLS[node.op.name] += 1
+        region = node.op.kind == "region"  # its results have memory of their own
+        HOST_CALLS[node.op.name] += not region
         operands = [self._operand(each, arrays, scalars) for each in node.operands]
         kernel = self.plan.device.kernels[node.op]
         assert kernel is not None
@@ -213,7 +214,7 @@ class Instance(Bound, Run):
         made = result if node.op.outputs != 1 else (result,)
         for number, value in zip(node.results, made, strict=True):
             held = np.ascontiguousarray(value).reshape(np.shape(value))
-            if held.base is not None or any(held is operand for operand in operands):
+            if not region and (held.base is not None or any(held is operand for operand in operands)):
                 held = held.copy()  # a result has memory of its own
             arrays[number] = held
             self.bind(number, held)

@@ -6,7 +6,8 @@ written in LLVM IR, compiled once for any CPU of the architecture, and kept in t
 - `run_steps(context, steps, count, threads)` walks an array of steps in one call, each shared among the threads of
   the run (`team_code.py`);
 - `run_record(record)` takes the same four from memory, after a `bind(binding)` that writes the addresses and numbers
-  of this run to where kernels read them.
+  of this run to where kernels read them;
+- `repeat(turns, count)` does that again and again, for the steps of a loop (`repeating_code.py`).
 
 A step is a kernel `void(slots, first, last)` and the extent that it is run over. The number of threads comes with the
 call, never from the step, so one array serves serial and parallel runs at once.
@@ -21,6 +22,7 @@ from typing import Any
 
 from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.features import require_llvm
+from burn.backend.cpu.repeating_code import REPEATING
 from burn.backend.cpu.team_code import TEAM_SYMBOLS, has_threads, team_code
 
 WORDS = 4
@@ -239,17 +241,19 @@ class Native:
 
     run_steps: Any
     run_record: Any
+    repeat: Any
     loaded: Loaded = field(repr=False)
 
 
 @cache
 def native() -> Native:
     """The plan runner of this process."""
-    symbols = ["run_steps", "run_record", *(TEAM_SYMBOLS if has_threads() else [])]
-    loaded = load(assemble(team_code(has_threads()) + SOURCE, "runner"), symbols)
+    symbols = ["run_steps", "run_record", "repeat", *(TEAM_SYMBOLS if has_threads() else [])]
+    loaded = load(assemble(team_code(has_threads()) + SOURCE + REPEATING, "runner"), symbols)
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     return Native(
         run_steps=ctypes.CFUNCTYPE(None, pointer, pointer, word, word)(loaded.addresses["run_steps"]),
         run_record=ctypes.CFUNCTYPE(None, pointer)(loaded.addresses["run_record"]),
+        repeat=ctypes.CFUNCTYPE(word, pointer, word)(loaded.addresses["repeat"]),
         loaded=loaded,
     )

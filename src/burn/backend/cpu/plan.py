@@ -10,7 +10,7 @@ import collections
 import copy
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from burn.backend.cpu import tuning
 from burn.backend.cpu.compiler import object_of
@@ -20,8 +20,9 @@ from burn.backend.cpu.lower.passes import PASSES
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
+from burn.backend.regions import RegionKernel
 from burn.engine.lower.loop import Loop
-from burn.engine.plan import Lowered
+from burn.engine.plan import HostCall, Lowered
 from burn.engine.runtime import BoundPlan, Stored
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import lowering_for
@@ -33,10 +34,16 @@ if TYPE_CHECKING:
 
 MOST_INSTANCES = 4
 
+Made = TypeVar("Made", bound="Plan")
+
 
 def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
     """The plan of a program; `free` tells which inputs may be overwritten."""
-    plan = Plan(program, free, device)
+    return tuned(Plan(program, free, device))
+
+
+def tuned(plan: Made) -> Made:
+    """The plan, its kernels chosen by measurement where that is wanted for every plan."""
     if tuning.mode() == tuning.ON:
         tuning.tell(plan.tune())
     return plan
@@ -77,6 +84,10 @@ class Plan(Lowered, BoundPlan):
         """The machine code of its kernels as object files, by function: also for processors that are not here."""
         loops = [loop for work in self.works if isinstance(work, Loop) for loop in work.loops() if loop.extent]
         return dict(object_of(loop.kernel, self.features) for loop in loops)
+
+    def host_call(self, work: HostCall) -> str:
+        kernel: Any = self.device.kernels[work.node.op]
+        return kernel.describe(work.node) if isinstance(kernel, RegionKernel) else super().host_call(work)
 
     # Running
 

@@ -81,6 +81,14 @@ class StepArray:
         else:
             sealed.call(sealed.serial_address)
 
+    def record(self) -> int:
+        """The address of what native code runs all steps from, for the threads that there are now."""
+        sealed = self._sealed or self._seal()
+        if sealed.shared and (threads := self._pool.running()) != 1:
+            sealed.parallel.threads = threads
+            return sealed.parallel_address
+        return sealed.serial_address
+
     def alone(self) -> tuple[Callable[[int], None], int] | None:
         """A function and its argument that run every step, where none of them can use the team; else None.
 

@@ -31,6 +31,8 @@ CHUNKS = 16
 """Chunks of a share, where the grain allows it. A thread takes half of what is left at a time while that is quick."""
 
 TYPES = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
 ; One cache line for what changes, one for what does not while a run has the worker.
 ; A third one is the worker's own.
 %Share = type { i64, i32, i32, [6 x i64], ptr, i64, ptr, i64, ptr, [3 x i64], RECORD, [4 x i64] }
