@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from burn.backend.autodiff import Autodiff
+from burn.control import branch_gradient
 from burn.control.steps import Step, Tensors, Trace, traced
 from burn.control.tracing import joined
 from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of
@@ -20,23 +21,29 @@ from burn.tree import Structure
 def cond(predicate: Tensor[Any], then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
     """Call `then(*operands)` if a bool tensor of one element is true, else `otherwise(*operands)`.
 
-    Both must give tensors of the same shapes and dtypes in the same structure. Where a gradient may flow, the
-    predicate is read and Python calls one of them.
+    Both must give tensors of the same shapes and dtypes in the same structure. Gradients flow to the operands, and to
+    what the functions found around themselves: zeros to what only the other one used.
     """
     asked, _ = tensors_of("cond", "the predicate", predicate)
     leaves, structure = tensors_of("cond", "an operand", operands)
     device = meeting("cond", [*asked, *leaves])
-    if recorder(device) is None or isinstance(device, Autodiff):
+    if recorder(device) is None:
         return then(*operands) if bool(predicate.item()) else otherwise(*operands)
     found = [_traced(each, device, lifted(leaves, device), structure) for each in (then, otherwise)]
-    if any(each.device is not device for each in found):
-        return then(*operands) if bool(predicate.item()) else otherwise(*operands)
+    other = next((each.device for each in found if each.device is not device), None)
+    if other is not None:  # a function closes over tensors of another one
+        moved = rebuilt(structure, lifted(leaves, other))
+        return cond(lifted(asked, other)[0], then, otherwise, *moved)
     if found[0].structure != found[1].structure:
         raise ArgumentError("cond: both functions must give the same structure of tensors")
-    programs, closed = joined([(each.part(each.results), each.region.closed) for each in found], len(leaves))
-    handles = [each.handle for each in lifted(leaves, device)]
-    made = device.kernels[COND]([each.handle for each in lifted(asked, device)], [*handles, *closed], *programs)  # type: ignore[misc]
-    return rebuilt(found[0].structure, [wrap(device, each) for each in made])
+    if isinstance(device, Autodiff):
+        made = branch_gradient.cond(found, device, lifted(asked, device)[0], lifted(leaves, device))
+    else:
+        programs, closed = joined([(each.part(each.results), each.region.closed) for each in found], len(leaves))
+        handles = [each.handle for each in lifted(leaves, device)]
+        asked_handles = [each.handle for each in lifted(asked, device)]
+        made = [wrap(device, each) for each in device.kernels[COND](asked_handles, [*handles, *closed], *programs)]  # type: ignore[misc]
+    return rebuilt(found[0].structure, made)
 
 
 def _traced(function: Callable[..., Any], device: Device, operands: Tensors, structure: Structure) -> Trace:

@@ -7,7 +7,7 @@ found around itself are summed up from step to step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from burn.backend.autodiff import Autodiff
@@ -37,7 +37,7 @@ def scan(
     node: Node | None = None
     if any(each is not None for each in backward.parents):
         kept = [*made[len(outputs) :], *handles[1], *backward.closed]
-        node = Node(backward.rules(), tuple(backward.parents), (kept,))
+        node = Node(rules_of(backward.run, len(backward.parents)), tuple(backward.parents), (kept,))
     found = []
     for index, (output, handle) in enumerate(zip(outputs, made, strict=False)):
         port = Port(node, index, len(outputs)) if node is not None and output.dtype.is_float else None
@@ -76,7 +76,7 @@ class _Backward:
             before = [arrived.get(trace.given[i].handle.node) for i in self.floats]
             of_rows = [arrived.get(trace.given[self.count + i].handle.node) for i in self.wanted]
             likes = [*(trace.given[i] for i in self.floats), *(trace.given[self.count + i] for i in self.wanted)]
-            made = [_or_zeros(each, like, below) for each, like in zip([*before, *of_rows], likes, strict=True)]
+            made = [or_zeros(each, like, below) for each, like in zip([*before, *of_rows], likes, strict=True)]
             totals = [total + arrived[node] for total, node in zip(sums, around, strict=True)]
         outputs = [*made[: len(self.floats)], *totals, *made[len(self.floats) :]]
         carrying = [*(gradients[i] for i in self.floats), *sums]
@@ -87,23 +87,9 @@ class _Backward:
         nodes = [carries[i].handle.node for i in self.floats]
         self.parents = [*nodes, *around, *(rows[i].handle.node for i in self.wanted)]
 
-    def rules(self) -> dict[int, Vjp]:
-        """The gradient of each parent: one run of the scan gives all."""
-        last: list[Any] = [None, None]
-
-        def gradients(g: Any, saved: list[Tensor[Any]]) -> list[Tensor[Any]]:
-            if last[0] is not g:
-                last[:] = g, self._run(g, saved)
-            return last[1]  # type: ignore[no-any-return]
-
-        def rule(index: int) -> Vjp:
-            return Vjp(lambda g, saved: gradients(g, saved)[index], (("g", 0), ("operand", 0)))
-
-        return {index: rule(index) for index in range(len(self.parents))}
-
-    def _run(self, g: Any, saved: list[Tensor[Any]]) -> list[Tensor[Any]]:
+    def run(self, g: Any, saved: list[Tensor[Any]]) -> list[Tensor[Any]]:
         below, first = self.below, len(saved) - len(self.closed)
-        carrying = [_or_zeros(g[i], self.outputs[i], below) for i in self.floats]
+        carrying = [or_zeros(g[i], self.outputs[i], below) for i in self.floats]
         carrying += [_zeros(shape, dtype, below) for shape, dtype in self.sums]
         stacked = [
             g[i] if g[i] is not None else _zeros((self.steps, *self.outputs[i].shape), self.outputs[i].dtype, below)
@@ -115,7 +101,23 @@ class _Backward:
         return [wrap(below, each) for each in kernel(*handles, closed, self.body, self.steps, self.reverse)]
 
 
-def _or_zeros(gradient: Tensor[Any] | None, like: Tensor[Any], device: Device) -> Tensor[Any]:
+def rules_of(run: Callable[[Any, list[Tensor[Any]]], list[Tensor[Any]]], count: int) -> dict[int, Vjp]:
+    """The gradient of each parent, where one run gives all of them."""
+    last: list[Any] = [None, None]
+
+    def gradients(g: Any, saved: list[Tensor[Any]]) -> list[Tensor[Any]]:
+        if last[0] is not g:
+            last[:] = g, run(g, saved)
+        return last[1]  # type: ignore[no-any-return]
+
+    def rule(index: int) -> Vjp:
+        return Vjp(lambda g, saved: gradients(g, saved)[index], (("g", 0), ("operand", 0)))
+
+    return {index: rule(index) for index in range(count)}
+
+
+def or_zeros(gradient: Tensor[Any] | None, like: Tensor[Any], device: Device) -> Tensor[Any]:
+    """The gradient, or zeros where none arrived."""
     return _zeros(like.shape, like.dtype, device) if gradient is None else gradient
 
 
