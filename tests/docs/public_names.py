@@ -51,6 +51,8 @@ class Public(NamedTuple):
         """What its signature names, without the object itself."""
         if isinstance(self.value, property) or (self.is_class and issubclass(self.value, enum.Enum | BaseException)):
             return []
+        if getattr(self.value, "_is_protocol", False):
+            return []
         called = self.value.__init__ if self.is_class and issubclass(self.value, Device) else self.value
         try:
             names = list(inspect.signature(called).parameters)

@@ -7,10 +7,12 @@ shrinks: `python -m tests.docs.test_docstrings` takes out of it what is finished
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import inspect
 import math
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,12 @@ from tests.docs.public_names import Public, public_names
 
 SOURCES = Path(burn.__file__).parents[1]
 UNFINISHED = Path(__file__).with_name("unfinished_docstrings.txt")
-OBVIOUS = {"x", "y", "other", "input", "device", "dtype"}
+OBVIOUS = set("x y other input device dtype config path model module optim".split())
 """Arguments that mean the same everywhere."""
+
+METHOD_BY_METHOD = "burn burn.tensor burn.capture burn.control burn.shape".split()
+METHOD_BY_METHOD += "burn.module.Module burn.train.LearnerBuilder burn.data.dataloader.DataLoaderBuilder".split()
+"""Packages and classes whose methods are what a user looks up: each is shown. Elsewhere a class shows how it is used."""
 
 NAMES = "burn", "nn", "np", "Tensor"
 """What examples may use without importing it."""
@@ -47,12 +53,26 @@ def is_shown(each: Public) -> bool:
     if each.owner is None:
         return False
     last = each.name.rpartition(".")[2]
-    shown = "\n".join(prose_and_example(inspect.cleandoc(base.__doc__ or ""))[1] for base in each.owner.__mro__[:-1])
+    shown = "\n".join(prose_and_example(text)[1] for text in around(each))
     if last == "forward":  # a layer is shown by calling it
         return bool(shown)
-    bases = [base.__dict__.get(last) for base in each.owner.__mro__]
-    shown += "\n".join(prose_and_example(getattr(base, "__doc__", None) or "")[1] for base in bases)
-    return re.search(rf"\.{last}\b", shown) is not None
+    cls = each.name.rpartition(".")[0]
+    if not {cls, cls.rpartition(".")[0]} & set(METHOD_BY_METHOD):
+        return bool(shown)
+    # called, or written by a subclass: a hook is shown by a class that has it
+    return re.search(rf"(\.|def ){last}\b", shown) is not None
+
+
+def around(each: Public) -> list[str]:
+    """What help shows beside a method: the docstrings of its class and bases, and of the methods which it overrides."""
+    bases = each.owner.__mro__[:-1] if each.owner else ()
+    found = [*bases, *(base.__dict__.get(each.name.rpartition(".")[2]) for base in bases)]
+    return [inspect.cleandoc(getattr(one, "__doc__", None) or "") for one in found]
+
+
+def is_made_elsewhere(each: Public) -> bool:
+    """Whether a class says who makes its objects: nobody calls it then, and the maker tells the arguments."""
+    return each.is_class and re.search(r"[Mm]ade (by|with)\b|\bmakes? (one|it|them)\b", each.text) is not None
 
 
 def lacks(each: Public) -> list[str]:
@@ -123,13 +143,14 @@ def docstrings(path: Path) -> Iterator[tuple[str, str, int]]:
 
 
 def run_examples(path: Path) -> list[str]:
-    """Run the examples of a file, those of a docstring in a namespace of their own. What did not fit."""
+    """Run the examples of a file, those of a docstring in a namespace and a folder of their own. What did not fit."""
     known = {"burn": burn, "nn": burn.nn, "np": np, "Tensor": burn.Tensor}
     reports: list[str] = []
     runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
     for name, text, line in docstrings(path):
         test = doctest.DocTestParser().get_doctest(text, dict(known), name, str(path), line - 1)
-        runner.run(test, out=reports.append)
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            runner.run(test, out=reports.append)
     return reports
 
 
@@ -137,9 +158,8 @@ FILES = [path for path in sorted(SOURCES.rglob("*.py")) if ">>> " in path.read_t
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty folder, the reference backend as default device, and its generator at seed 0."""
-    monkeypatch.chdir(tmp_path)
+def surroundings() -> Iterator[None]:
+    """The reference backend as default device, and its generator at seed 0."""
     before = burn.default_device()
     device = burn.NdArray()
     burn.set_default_device(device)
@@ -188,7 +208,8 @@ def test_what_a_docstring_lacks_is_told(text: str | None, missing: list[str]) ->
     assert lacks(Public("f", f, None)) == missing
 
 
-def test_an_example_of_the_class_shows_its_methods() -> None:
+def test_an_example_of_the_class_shows_its_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.METHOD_BY_METHOD", ["Counter"])
     class Counter:
         """Counts.
 
@@ -203,6 +224,8 @@ def test_an_example_of_the_class_shows_its_methods() -> None:
 
     assert lacks(Public("Counter.step", Counter.step, Counter)) == []
     assert lacks(Public("Counter.back", Counter.back, Counter)) == ["an example"]
+    monkeypatch.setattr(f"{__name__}.METHOD_BY_METHOD", [])
+    assert lacks(Public("Counter.back", Counter.back, Counter)) == []
 
 
 if __name__ == "__main__":
