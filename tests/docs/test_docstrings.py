@@ -30,7 +30,7 @@ OBVIOUS = set("x y other input device dtype config path model module optim".spli
 
 METHOD_BY_METHOD = "burn burn.tensor burn.capture burn.control burn.shape".split()
 METHOD_BY_METHOD += "burn.module.Module burn.train.LearnerBuilder burn.data.dataloader.DataLoaderBuilder".split()
-"""Packages and classes whose methods are what a user looks up: each is shown. Elsewhere a class shows how it is used."""
+"""Packages and classes whose methods users look up one by one. Elsewhere the example of a class will do."""
 
 NAMES = "burn", "nn", "np", "Tensor"
 """What examples may use without importing it."""
@@ -210,6 +210,7 @@ def test_what_a_docstring_lacks_is_told(text: str | None, missing: list[str]) ->
 
 def test_an_example_of_the_class_shows_its_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.METHOD_BY_METHOD", ["Counter"])
+
     class Counter:
         """Counts.
 
