@@ -13,7 +13,7 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from burn.dtype import DType, f32, i64
 from burn.errors import ArgumentError, AutodiffError, DeviceError, MissingOperation
@@ -387,7 +387,7 @@ def current_device() -> Any:
 
 
 @contextlib.contextmanager
-def _scope(device: Device) -> Iterator[Device]:
+def _scope(device: D) -> Iterator[D]:
     token = _default.set(device)
     try:
         yield device
@@ -395,6 +395,10 @@ def _scope(device: Device) -> Iterator[Device]:
         _default.reset(token)
 
 
+@overload
+def default_device(device: None = None) -> Device: ...
+@overload
+def default_device(device: D) -> contextlib.AbstractContextManager[D]: ...
 def default_device(device: Device | None = None) -> Any:
     """Without argument, the default device; with one, a `with` block in which it is the default."""
     return current_device() if device is None else _scope(device)

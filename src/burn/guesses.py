@@ -160,4 +160,4 @@ def missing_name(package: str, name: str, known: Iterable[str] = ()) -> Attribut
 def _imports(frame: object) -> bool:
     """Whether a frame stands at the instruction of `from ... import ...`."""
     code, position = frame.f_code.co_code, frame.f_lasti  # type: ignore[attr-defined]
-    return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"
+    return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"  # type: ignore[no-any-return]

@@ -161,7 +161,7 @@ class ConstantLr(LrScheduler):
         return f"ConstantLr({self.lr})"
 
 
-def as_scheduler(value: Any) -> LrScheduler:
+def as_scheduler(value: float | LrScheduler | LrSchedulerConfig) -> LrScheduler:
     """A scheduler from what may stand for one: a number, a config, or a scheduler.
 
     >>> from burn.lr_scheduler import ExponentialLrSchedulerConfig, as_scheduler
@@ -174,8 +174,9 @@ def as_scheduler(value: Any) -> LrScheduler:
         if not math.isfinite(value):
             raise ArgumentError(f"lr_scheduler: the learning rate is a finite number, got {value}")
         return ConstantLr(value)
-    if hasattr(value, "step"):
-        return value  # type: ignore[no-any-return]
+    found: Any = value
+    if hasattr(found, "step"):
+        return found  # type: ignore[no-any-return]
     raise ArgumentError(
         f"lr_scheduler: needs a number or a scheduler, got {value!r}; write 1e-3 or LinearLrSchedulerConfig(...).init()"
     )

@@ -95,11 +95,11 @@ class Module:
 
     # What it holds
 
-    def leaves(self) -> Iterator[tuple[str, Param[Any] | State]]:
+    def leaves(self) -> Iterator[tuple[str, Param | State]]:
         """Every parameter and every state with its dotted path; an object found twice comes twice."""
         return ((path, leaf) for path, leaf in leaves(self) if isinstance(leaf, Param | State))
 
-    def named_parameters(self) -> Iterator[tuple[str, Param[Any]]]:
+    def named_parameters(self) -> Iterator[tuple[str, Param]]:
         """Every parameter with its dotted path, each once."""
         seen: set[int] = set()
         for path, leaf in leaves(self):
@@ -107,7 +107,7 @@ class Module:
                 seen.add(id(leaf))
                 yield path, leaf
 
-    def parameters(self) -> Iterator[Param[Any]]:
+    def parameters(self) -> Iterator[Param]:
         """Every parameter, each once."""
         return (param for _, param in self.named_parameters())
 
@@ -134,7 +134,7 @@ class Module:
         """Show every parameter to a visitor, in order of declaration."""
         visit(self, visitor)
 
-    def map(self, mapper: ModuleMapper | Callable[[Param[Any]], Any]) -> Self:
+    def map(self, mapper: ModuleMapper | Callable[[Param], Any]) -> Self:
         """A module with new values: a mapper's, or those of a function from `Param` to tensor."""
         if isinstance(mapper, ModuleMapper) or hasattr(mapper, "map_float"):
             return rebuild(self, mapped(mapper), _same)  # type: ignore[arg-type,no-any-return]
@@ -142,9 +142,9 @@ class Module:
 
     def _with(
         self,
-        param: Callable[[Param[Any]], Any],
+        param: Callable[[Param], Any],
         state: Callable[[State], State] = State.fork,
-        constant: Callable[[Tensor[Any]], Tensor[Any]] = lambda tensor: tensor,
+        constant: Callable[[Tensor], Tensor] = lambda tensor: tensor,
         finish: Callable[[Any], None] | None = None,
     ) -> Self:
         """A module with other leaves. States get cells of their own in every new tree."""
@@ -223,7 +223,7 @@ class Module:
     def valid(self) -> Self:
         """This module for inference: below every `Autodiff`, with dropout off and statistics fixed."""
 
-        def param(leaf: Param[Any]) -> Param[Any]:
+        def param(leaf: Param) -> Param:
             device: Device = leaf.device
             while device.is_autodiff:
                 device = device.inner()
@@ -384,11 +384,11 @@ def _set_mode(module: Any, mode: Mode) -> None:
         module.__dict__["_mode"] = mode
 
 
-def _restarted(param: Param[Any]) -> Param[Any]:
+def _restarted(param: Param) -> Param:
     return param if not param.is_initialized else param.with_value(param.val().detach())
 
 
-def _value(param: Param[Any], new: Any) -> Any:
+def _value(param: Param, new: Any) -> Any:
     return new if isinstance(new, Param) else param.with_value(new.detach())
 
 

@@ -31,7 +31,7 @@ class GradientsAccumulator:
     def __init__(self) -> None:
         self._sums = GradientsParams()
 
-    def accumulate(self, module: Any, grads: GradientsParams | Gradients[Any]) -> None:
+    def accumulate(self, module: Any, grads: GradientsParams | Gradients) -> None:
         """Add the gradients of `module`'s parameters to the sums, and use them up."""
         if isinstance(grads, Gradients):
             grads = GradientsParams.from_grads(grads, module)

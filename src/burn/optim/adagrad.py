@@ -73,7 +73,7 @@ class AdaGrad(SimpleOptimizer):
     def coefficients(self, lr: Any, time: Any) -> Any:
         return lr / (1.0 + (time - 1.0) * self.lr_decay)
 
-    def update(self, rate: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> Any:
+    def update(self, rate: Any, tensor: Tensor, gradient: Tensor, state: Any) -> Any:
         if self.penalty:
             gradient = gradient + tensor * self.penalty
         total = gradient * gradient

@@ -80,7 +80,7 @@ class AdaptiveMoments(SimpleOptimizer):
         root = (1.0 - self.beta_2**time) ** 0.5
         return lr * root / (1.0 - self.beta_1**time), root * self.epsilon
 
-    def moments(self, gradient: Tensor[Any], state: AdamState | None) -> AdamState:
+    def moments(self, gradient: Tensor, state: AdamState | None) -> AdamState:
         """The running means with another gradient."""
         first, second = gradient * self.rest_1, gradient * gradient * self.rest_2
         if state is None:
@@ -92,10 +92,10 @@ class AdaptiveMoments(SimpleOptimizer):
         largest = second if state.max_moment_2 is None else state.max_moment_2.max_pair(second)
         return AdamState(first, second, largest)
 
-    def change(self, rate: Any, epsilon: Any, state: AdamState) -> Tensor[Any]:
+    def change(self, rate: Any, epsilon: Any, state: AdamState) -> Tensor:
         """What is subtracted from the parameter."""
         moment_2 = state.max_moment_2 if self.amsgrad else state.moment_2
-        change: Tensor[Any] = state.moment_1 * rate / (moment_2.sqrt() + epsilon)
+        change: Tensor = state.moment_1 * rate / (moment_2.sqrt() + epsilon)
         return change
 
     def layout(self) -> Any:
@@ -117,7 +117,7 @@ class Adam(AdaptiveMoments):
         super().__init__(config)
         self.penalty = penalty_of(config.weight_decay)
 
-    def update(self, coefficients: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> Any:
+    def update(self, coefficients: Any, tensor: Tensor, gradient: Tensor, state: Any) -> Any:
         if self.penalty:
             gradient = gradient + tensor * self.penalty
         rate, epsilon = coefficients

@@ -64,7 +64,7 @@ class AdamW(AdaptiveMoments):
     def coefficients(self, lr: Any, time: Any) -> Any:
         return *super().coefficients(lr, time), lr * self.penalty if self.cautious else 1.0 - lr * self.penalty
 
-    def update(self, coefficients: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> Any:
+    def update(self, coefficients: Any, tensor: Tensor, gradient: Tensor, state: Any) -> Any:
         rate, epsilon, decay = coefficients
         state = self.moments(gradient, state)
         change = self.change(rate, epsilon, state)

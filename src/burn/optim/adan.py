@@ -85,7 +85,7 @@ class Adan(SimpleOptimizer):
         decay = 1.0 - lr * self.penalty if self.no_prox else 1.0 / (1.0 + lr * self.penalty)
         return along, onward, root * self.epsilon, decay
 
-    def update(self, coefficients: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> Any:
+    def update(self, coefficients: Any, tensor: Tensor, gradient: Tensor, state: Any) -> Any:
         along, onward, epsilon, decay = coefficients
         beta_1, beta_2, beta_3 = self.betas
         mean = gradient * (1.0 - beta_1)

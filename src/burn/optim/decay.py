@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from burn.config import Config
 from burn.errors import ArgumentError
@@ -37,7 +37,7 @@ class WeightDecay:
     def __init__(self, config: WeightDecayConfig) -> None:
         self.penalty = checked(config.penalty)
 
-    def transform(self, gradient: Tensor[Any], tensor: Tensor[Any]) -> Tensor[Any]:
+    def transform(self, gradient: Tensor, tensor: Tensor) -> Tensor:
         """The gradient with the penalty of `tensor` added."""
         return gradient + tensor * self.penalty
 

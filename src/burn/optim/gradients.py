@@ -36,22 +36,22 @@ class GradientsParams:
     __slots__ = ("_by_id", "used")
 
     def __init__(self) -> None:
-        self._by_id: dict[str, Tensor[Any]] = {}
+        self._by_id: dict[str, Tensor] = {}
         self.used = False
         """Whether a step took gradients out of here."""
 
     @classmethod
-    def from_grads(cls, grads: Gradients[Any], module: Any) -> GradientsParams:
+    def from_grads(cls, grads: Gradients, module: Any) -> GradientsParams:
         """The gradients of every parameter of `module`, taken out of `grads`."""
         return cls._taken("from_grads", grads, trainable(module))
 
     @classmethod
-    def from_module(cls, grads: Gradients[Any], module: Any) -> GradientsParams:
+    def from_module(cls, grads: Gradients, module: Any) -> GradientsParams:
         """The gradients of a part of the model, taken out of `grads`; the others stay there."""
         return cls._taken("from_module", grads, trainable(module))
 
     @classmethod
-    def from_params(cls, grads: Gradients[Any], module: Any, ids: Sequence[str | Param[Any]]) -> GradientsParams:
+    def from_params(cls, grads: Gradients, module: Any, ids: Sequence[str | Param]) -> GradientsParams:
         """The gradients of the parameters with these ids, taken out of `grads`."""
         if isinstance(ids, str):
             raise ArgumentError(f"from_params: needs a list of ids, got {ids!r}; write [{ids!r}]")
@@ -63,12 +63,12 @@ class GradientsParams:
         return cls._taken("from_params", grads, [each for each in trainable(module) if each.id in wanted])
 
     @classmethod
-    def _taken(cls, operation: str, grads: Gradients[Any], params: list[Param[Any]]) -> GradientsParams:
+    def _taken(cls, operation: str, grads: Gradients, params: list[Param]) -> GradientsParams:
         if not isinstance(grads, Gradients):
             raise ArgumentError(
                 f"{operation}: needs the result of backward(), got {type(grads).__name__}; write loss.backward()"
             )
-        found: dict[str, tuple[Param[Any], Tensor[Any]]] = {}
+        found: dict[str, tuple[Param, Tensor]] = {}
         without = []
         for param in params:
             gradient = grads.get(param) if param.device.is_autodiff else None
@@ -89,15 +89,15 @@ class GradientsParams:
 
     # A mapping from ids to gradients
 
-    def get(self, id: str) -> Tensor[Any] | None:
+    def get(self, id: str) -> Tensor | None:
         """The gradient of a parameter; None if there is none."""
         return self._by_id.get(id)
 
-    def remove(self, id: str) -> Tensor[Any] | None:
+    def remove(self, id: str) -> Tensor | None:
         """Take the gradient of a parameter out."""
         return self._by_id.pop(id, None)
 
-    def register(self, id: str, gradient: Tensor[Any]) -> None:
+    def register(self, id: str, gradient: Tensor) -> None:
         """Put a gradient in, in the place of one that may be there."""
         if not isinstance(gradient, Tensor):
             raise ArgumentError(f"register: needs a Tensor, got {type(gradient).__name__}")
@@ -120,10 +120,10 @@ class GradientsParams:
     def __contains__(self, id: object) -> bool:
         return id in self._by_id
 
-    def __getitem__(self, id: str) -> Tensor[Any]:
+    def __getitem__(self, id: str) -> Tensor:
         return self._by_id[id]
 
-    def items(self) -> Iterable[tuple[str, Tensor[Any]]]:
+    def items(self) -> Iterable[tuple[str, Tensor]]:
         """Ids with their gradients."""
         return self._by_id.items()
 
@@ -156,7 +156,7 @@ class GradientsParams:
         return f"<GradientsParams of {len(self)} parameters>"
 
 
-def trainable(module: Any) -> list[Param[Any]]:
+def trainable(module: Any) -> list[Param]:
     """The parameters that optimizers may change, each once. One whose values nobody read has no gradient."""
     found = {id(leaf): leaf for _, leaf in leaves(module) if isinstance(leaf, Param)}
     return [leaf for leaf in found.values() if leaf.trainable and leaf.is_initialized]
@@ -178,7 +178,7 @@ def used_up(operation: str) -> AutodiffError:
     )
 
 
-def refuse_stale(operation: str, grads: Gradients[Any], without: list[Param[Any]]) -> None:
+def refuse_stale(operation: str, grads: Gradients, without: list[Param]) -> None:
     """Raise if gradients of an earlier model are among `grads`: the same ids, but other values."""
     if not without or not len(grads):
         return

@@ -239,7 +239,7 @@ class _Run:
         self.memory = memory
         return first
 
-    def direction(self, gradient: Tensor[Any], memory: Memory) -> tuple[Tensor[Any], Memory]:
+    def direction(self, gradient: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         """Where to go: the gradient times the inverse curvature that the pairs of the past describe."""
         memory = memory._replace(iterations=memory.iterations + 1)
         if memory.direction is None:
@@ -262,7 +262,7 @@ class _Run:
 
     # The module as a vector
 
-    def evaluate(self) -> tuple[float, Tensor[Any]]:
+    def evaluate(self) -> tuple[float, Tensor]:
         """The loss of the module of this moment, and its gradient as one vector."""
         result = self.closure(self.module)
         if not (isinstance(result, tuple) and len(result) == 2):
@@ -278,17 +278,17 @@ class _Run:
             found.append((param.val().no_grad().zeros_like() if gradient is None else gradient).reshape([-1]))
         return float(loss), Tensor.cat(found, 0)
 
-    def trial(self, flat: Tensor[Any], direction: Tensor[Any], t: float) -> Point:
+    def trial(self, flat: Tensor, direction: Tensor, t: float) -> Point:
         self.place(flat + direction * t)
         loss, gradient = self.evaluate()
         return Point(t, loss, gradient, _dot(gradient, direction))
 
-    def vector(self) -> Tensor[Any]:
+    def vector(self) -> Tensor:
         return Tensor.cat([param.val().no_grad().reshape([-1]) for param in self.params], 0)
 
-    def place(self, flat: Tensor[Any]) -> None:
+    def place(self, flat: Tensor) -> None:
         """The module with the values of a vector."""
-        values: dict[str, Tensor[Any]] = {}
+        values: dict[str, Tensor] = {}
         begin = 0
         for param in self.params:
             count = param.shape.num_elements()
@@ -305,11 +305,11 @@ class _Run:
         self.module = rebuild(self.module, change)
 
 
-def _dot(one: Tensor[Any], other: Tensor[Any]) -> float:
+def _dot(one: Tensor, other: Tensor) -> float:
     return float((one * other).sum())
 
 
-def _largest(vector: Tensor[Any]) -> float:
+def _largest(vector: Tensor) -> float:
     return float(vector.abs().max()) if vector.shape[0] else 0.0
 
 

@@ -55,7 +55,7 @@ class Momentum:
         self.momentum, self.nesterov = config.momentum, config.nesterov
         self.share = 1.0 - config.dampening
 
-    def transform(self, gradient: Tensor[Any], velocity: Any) -> tuple[Tensor[Any], Tensor[Any]]:
+    def transform(self, gradient: Tensor, velocity: Any) -> tuple[Tensor, Tensor]:
         """What to follow, and the new velocity. The first velocity is the gradient."""
         if velocity is None:
             velocity = gradient

@@ -98,7 +98,7 @@ class Muon(SimpleOptimizer):
         self.adjustment = config.adjust_lr_fn
         self.penalty = penalty_of(config.weight_decay)
 
-    def refusal(self, tensor: Tensor[Any]) -> str:
+    def refusal(self, tensor: Tensor) -> str:
         if len(tensor.shape) == 2:
             return ""
         return (
@@ -106,14 +106,14 @@ class Muon(SimpleOptimizer):
             "AdamWConfig().init().with_group(ParamGroup.from_regex(...), MuonConfig().init())"
         )
 
-    def update(self, lr: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> Any:
+    def update(self, lr: Any, tensor: Tensor, gradient: Tensor, state: Any) -> Any:
         direction, velocity = self.momentum.transform(gradient, None if state is None else state.velocity)
         step = self.orthogonal(direction) * (lr * self.adjustment.ratio(*tensor.shape))
         if self.penalty:
             tensor = tensor * (1.0 - lr * self.penalty)
         return tensor - step, MomentumState(velocity)
 
-    def orthogonal(self, matrix: Tensor[Any]) -> Tensor[Any]:
+    def orthogonal(self, matrix: Tensor) -> Tensor:
         """The matrix with its singular values brought near one."""
         rows, columns = matrix.shape
         x = matrix.transpose() if rows > columns else matrix

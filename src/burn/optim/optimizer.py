@@ -139,7 +139,7 @@ class Optimizer:
 
     # Steps
 
-    def step(self, lr: LearningRate, module: M, grads: GradientsParams | Gradients[Any]) -> M:
+    def step(self, lr: LearningRate, module: M, grads: GradientsParams | Gradients) -> M:
         """`module` with its parameters updated. The gradients are used up.
 
         `lr` is a number, or what `scheduler.step()` gives; `grads` what `loss.backward()` gives. Frozen parameters and

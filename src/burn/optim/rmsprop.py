@@ -88,7 +88,7 @@ class RmsProp(SimpleOptimizer):
         self.epsilon, self.centered = config.epsilon, config.centered
         self.penalty = penalty_of(config.weight_decay)
 
-    def update(self, lr: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> Any:
+    def update(self, lr: Any, tensor: Tensor, gradient: Tensor, state: Any) -> Any:
         if self.penalty:
             gradient = gradient + tensor * self.penalty
         square, mean, velocity = gradient * gradient * self.rest, None, None

@@ -58,7 +58,7 @@ class Sgd(SimpleOptimizer):
         self.momentum = None if config.momentum is None else Momentum(config.momentum)
         self.state_type = None if self.momentum is None else MomentumState
 
-    def update(self, lr: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any) -> tuple[Tensor[Any], Any]:
+    def update(self, lr: Any, tensor: Tensor, gradient: Tensor, state: Any) -> tuple[Tensor, Any]:
         if self.penalty:
             gradient = gradient + tensor * self.penalty
         if self.momentum is not None:

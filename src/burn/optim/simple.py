@@ -68,24 +68,20 @@ class SimpleOptimizer:
         """The numbers of an update; computed once for all parameters of the same time. Pass them to `update`."""
         return lr
 
-    def update(
-        self, coefficients: Any, tensor: Tensor[Any], gradient: Tensor[Any], state: Any
-    ) -> tuple[Tensor[Any], Any]:
+    def update(self, coefficients: Any, tensor: Tensor, gradient: Tensor, state: Any) -> tuple[Tensor, Any]:
         """The new values of a parameter and its new state; `state` is None at the first update."""
         raise NotImplementedError(
             f"{type(self).__name__} has no update; write def update(self, lr, tensor, gradient, state)"
         )
 
-    def step(
-        self, lr: Number, tensor: Tensor[Any], gradient: Tensor[Any], slot: Slot | None = None
-    ) -> tuple[Tensor[Any], Slot]:
+    def step(self, lr: Number, tensor: Tensor, gradient: Tensor, slot: Slot | None = None) -> tuple[Tensor, Slot]:
         """One update by itself, a pure function: new values, and what to pass in the next time."""
         time = next_time(None if slot is None else slot.time) if self.timed else None
         state = None if slot is None else slot.state
         updated, state = self.update(self.coefficients(lr, time), tensor, gradient, state)
         return updated, Slot(time, state)
 
-    def refusal(self, tensor: Tensor[Any]) -> str:
+    def refusal(self, tensor: Tensor) -> str:
         """Why a parameter of this shape cannot be updated; empty if it can."""
         return ""
 

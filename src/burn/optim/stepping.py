@@ -40,7 +40,7 @@ class Lane:
         self.timed = self.simple.timed
         self.state_type: Any = self.simple.state_type or type(None)
         self.may_refuse = type(self.simple).refusal is not SimpleOptimizer.refusal
-        self.scale: Tensor[Any] | None = None
+        self.scale: Tensor | None = None
         """What all gradients are multiplied by, if they are clipped by their common norm."""
 
 
@@ -59,10 +59,10 @@ class Step:
         self.place = (self.lanes[0], self.rates[-1][1])
         self.places: dict[int, tuple[Lane, Any]] = {}  # where lane and rate depend on the path of the parameter
         self.inners: dict[Device, Device] = {}
-        self.seen: dict[str, Param[Any]] = {}
-        self.updated: list[Param[Any]] = []
-        self.without: list[Param[Any]] = []
-        self.faults: list[tuple[Param[Any], str]] = []
+        self.seen: dict[str, Param] = {}
+        self.updated: list[Param] = []
+        self.without: list[Param] = []
+        self.faults: list[tuple[Param, str]] = []
         self.times: dict[int, tuple[Any, Any]] = {}
         self.shared: dict[tuple[int, int, int], Any] = {}
 
@@ -106,19 +106,19 @@ class Step:
             return leaf
         return self.update(leaf, gradient)
 
-    def gradient(self, param: Param[Any]) -> Tensor[Any] | None:
+    def gradient(self, param: Param) -> Tensor | None:
         if self.by_id is not None:
             return self.by_id.get(param.id)
         assert self.by_node is not None
         return self.by_node.get(param) if param.is_initialized and param.device.is_autodiff else None
 
-    def update(self, param: Param[Any], gradient: Tensor[Any]) -> Param[Any]:
+    def update(self, param: Param, gradient: Tensor) -> Param:
         lane, lr = self.places[id(param)] if self.places else self.place
         simple, clipping = lane.simple, lane.clipping
         device, dtype, shape = param.device, param.dtype, param.shape
         inner = self.inners.get(device) or self.without_autodiff(device)
         if inner is device:
-            value: Tensor[Any] = Tensor(param.handle, device, dtype, shape)
+            value: Tensor = Tensor(param.handle, device, dtype, shape)
         elif inner is device.below:
             value = Tensor(param.handle.inner, inner, dtype, shape)
         else:
@@ -200,7 +200,7 @@ class Step:
 
     def find_scales(self, module: Any) -> None:
         """For each member that clips by the norm of all its gradients, what they are multiplied by."""
-        found: dict[int, tuple[Lane, Tensor[Any]]] = {}
+        found: dict[int, tuple[Lane, Tensor]] = {}
         for _, leaf in leaves(module):
             if isinstance(leaf, Param) and leaf.trainable and (gradient := self.gradient(leaf)) is not None:
                 lane = self.places[id(leaf)][0] if self.places else self.lanes[0]

@@ -17,12 +17,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from burn.device import Device
 from burn.errors import ArgumentError, raise_faults
-from burn.lr_scheduler.base import as_scheduler
+from burn.grad_clipping import GradientClippingConfig
+from burn.lr_scheduler.base import LrScheduler, LrSchedulerConfig, as_scheduler
+from burn.optim import Optimizer
 from burn.record import FileRecorder
 from burn.train.callback import Callback
 from burn.train.checkpoint import CheckpointingStrategy
@@ -33,6 +36,7 @@ from burn.train.logger import ApplicationLogger, MetricLogger, RunLogger
 from burn.train.metric.protocol import Metric
 from burn.train.renderer.protocol import MetricsRenderer
 from burn.train.settings import LearnerSettings
+from burn.train.step import M
 from burn.train.store import Split
 from burn.train.strategy.protocol import TrainingStrategy
 
@@ -65,7 +69,7 @@ class LearnerBuilder:
     True
     """
 
-    def __init__(self, directory: Any) -> None:
+    def __init__(self, directory: str | PathLike[str]) -> None:
         self._settings = LearnerSettings(Path(directory))
 
     # Metrics
@@ -149,7 +153,7 @@ class LearnerBuilder:
         self._settings.accumulation = accumulation
         return self
 
-    def grad_clipping(self, clipping: Any) -> Self:
+    def grad_clipping(self, clipping: GradientClippingConfig | float) -> Self:
         """Clip gradients: by a `GradientClippingConfig`, or by a number that their common norm may have."""
         self._settings.clipping = clipping
         return self
@@ -235,7 +239,7 @@ class LearnerBuilder:
         self._settings.dev_batches = batches
         return self
 
-    def build(self, model: Any, optim: Any, lr_scheduler: Any) -> Learner:
+    def build(self, model: M, optim: Optimizer, lr_scheduler: float | LrScheduler | LrSchedulerConfig) -> Learner[M]:
         """The learner of a model with `train_step` and `valid_step`, an optimizer, and a learning rate.
 
         The rate is a number, a scheduler, or its config. Everything that cannot be as it was asked for is reported at

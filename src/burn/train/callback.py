@@ -14,6 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from burn.optim import Optimizer
 from burn.train.interrupter import Interrupter
 from burn.train.store import EventStore, Split
 
@@ -58,9 +59,9 @@ class TrainingContext:
         return self.strategy.model
 
     @property
-    def optim(self) -> Any:
+    def optim(self) -> Optimizer:
         """The optimizer."""
-        return self.strategy.optim
+        return self.strategy.optim  # type: ignore[no-any-return]
 
     def metric(self, name: str, split: Split = Split.Valid) -> float | None:
         """The value of a metric in this epoch, once the epoch of the split is over."""

@@ -7,6 +7,7 @@ evaluator.eval("night", loader)            # {"Accuracy": 97.1}, logged in artif
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from burn.train.metric.protocol import Metric, Numeric
 from burn.train.processor import BatchEvent, EndEvent, EventProcessor, LogEvent, Registered, StartEvent
 from burn.train.renderer.protocol import MetricsRenderer, TrainingPlan
 from burn.train.settings import unwritable
-from burn.train.step import missing_steps
+from burn.train.step import Loader, missing_steps
 from burn.train.store import EventStore, Split
 from burn.train.strategy.captured import captured
 from burn.train.strategy.single import validate
@@ -47,7 +48,7 @@ class EvaluatorBuilder:
     {'Mean Absolute Error': 0.5}
     """
 
-    def __init__(self, directory: Any) -> None:
+    def __init__(self, directory: str | PathLike[str]) -> None:
         self._directory = Path(directory)
         self._metrics: list[tuple[Metric[Any], bool]] = []
         self._renderer: MetricsRenderer | None = None
@@ -119,7 +120,7 @@ class Evaluator:
         self.notices: list[str] = []
         self._valid = captured(validate, "evaluation step", capture, self.notices.append)
 
-    def eval(self, name: str, loader: Any) -> dict[str, float]:
+    def eval(self, name: str, loader: Loader) -> dict[str, float]:
         """Evaluate on the batches of a loader; gives the numeric metrics, and logs them in `<dir>/test/<name>`."""
         from burn.train.renderer.guarded import Guarded
         from burn.train.renderer.silent import NoRenderer
@@ -152,6 +153,6 @@ class Evaluator:
         found = {each: store.mean(each, 1, Split.Test) for each in store.names(Split.Test)}
         return {each: value for each, value in found.items() if value is not None}
 
-    def eval_all(self, loaders: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def eval_all(self, loaders: Mapping[str, Loader]) -> dict[str, dict[str, float]]:
         """`eval` with several loaders by name."""
         return {name: self.eval(name, loader) for name, loader in loaders.items()}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.grad_clipping import GradientClippingConfig
-from burn.lr_scheduler.base import kind_of, load_scheduler
+from burn.lr_scheduler.base import LrScheduler, kind_of, load_scheduler
+from burn.optim import Optimizer
 from burn.record import HalfPrecisionSettings
 from burn.train.checkpoint import (
     Checkpointer,
@@ -20,12 +21,13 @@ from burn.train.checkpoint import (
 from burn.train.interrupter import Interrupter
 from burn.train.position import Position
 from burn.train.settings import LearnerSettings
+from burn.train.step import Loader, M
 from burn.train.store import EventStore, Split
 from burn.train.strategy import MixedPrecision, MultiDevice, SingleDevice, TrainingStrategy, WeightAverage
 from burn.train.training import Training
 
 
-class Learner:
+class Learner(Generic[M]):
     """Trains a model with `fit`. `LearnerBuilder` makes one, and shows how.
 
     `learner.store` has the metrics of all epochs, `learner.interrupter()` stops a training from elsewhere.
@@ -45,7 +47,7 @@ class Learner:
     [3.5]
     """
 
-    def __init__(self, settings: LearnerSettings, model: Any, optim: Any, scheduler: Any) -> None:
+    def __init__(self, settings: LearnerSettings, model: M, optim: Optimizer, scheduler: LrScheduler) -> None:
         self.settings = settings
         self.notices: list[str] = []
         """What is to be said when the training begins."""
@@ -53,7 +55,8 @@ class Learner:
         self.devices = self._devices(model)
         device = self.devices[0].autodiff()
         # A copy: steps write to the state cells of the tree they are given, and the caller's stays as it is.
-        self.model = model.clone() if model.devices() == [device] else model.to_device(device)
+        given: Any = model
+        self.model: Any = given.clone() if given.devices() == [device] else given.to_device(device)
         self.optim = self._clipped(optim)
         self.scheduler = scheduler
         self.checkpointer: Checkpointer | None = None
@@ -193,14 +196,14 @@ class Learner:
         """Where everything is kept."""
         return self.settings.directory
 
-    def fit(self, train_loader: Any, valid_loader: Any = None) -> Any:
+    def fit(self, train_loader: Loader, valid_loader: Loader | None = None) -> M:
         """Train, and give the trained model. Without a validation loader nothing is validated.
 
         A loader is one of `DataLoaderBuilder`, or anything that can be iterated over once an epoch. Ctrl-C ends the
         training after the batch that runs: the checkpoint is written and the model returned. A second one aborts.
         """
         training = Training(self, train_loader, valid_loader)
-        return training.run()
+        return training.run()  # type: ignore[no-any-return]
 
 
 def _without_autodiff(device: Device) -> Device:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from burn.backend.autodiff.gradients import Gradients
+from burn.data.dataloader import DataLoader
 from burn.errors import ArgumentError
 from burn.optim import GradientsParams
 from burn.tensor import Tensor
@@ -28,6 +29,9 @@ from burn.tree import flatten, unflatten
 Item = TypeVar("Item")
 In = TypeVar("In", contravariant=True)
 Out = TypeVar("Out", covariant=True)
+
+Loader: TypeAlias = Iterable[object] | DataLoader[object]
+"""Batches: what `DataLoaderBuilder` makes, or anything that can be iterated over once an epoch."""
 
 _scale: contextvars.ContextVar[Any] = contextvars.ContextVar("burn.train.loss_scale", default=None)
 
@@ -54,7 +58,7 @@ class TrainOutput(Generic[Item]):
 
     __slots__ = ("grads", "item", "scaled")
 
-    def __init__(self, model: Any, grads: Gradients[Any] | GradientsParams | Tensor[Any], item: Item) -> None:
+    def __init__(self, model: Any, grads: Gradients | GradientsParams | Tensor, item: Item) -> None:
         self.scaled = False
         if isinstance(grads, Tensor):
             scale = _scale.get()
@@ -89,6 +93,15 @@ class TrainStep(Protocol[In, Item]):
     def train_step(self, batch: In) -> TrainOutput[Item]:
         """Forward and backward of one batch."""
         ...
+
+
+class _Trained(Protocol):
+    """What `train_step` is to a learner, whatever its batches and items are."""
+
+    def train_step(self, batch: Any, /) -> TrainOutput[Any]: ...
+
+
+M = TypeVar("M", bound=_Trained)
 
 
 @runtime_checkable

@@ -47,7 +47,7 @@ MOST_BYTES = 1 << 24
 class Training:
     """The work of one `fit`."""
 
-    def __init__(self, learner: Learner, train_loader: Any, valid_loader: Any) -> None:
+    def __init__(self, learner: Learner[Any], train_loader: Any, valid_loader: Any) -> None:
         self.learner, self.settings, self.store = learner, learner.settings, learner.store
         settings, self.position = self.settings, learner.position
         self.interrupter = settings.interrupter

@@ -6,19 +6,21 @@ loader = DataLoaderBuilder(batcher).batch_size(64).shuffle(42).num_workers(4).bu
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from burn.data.dataloader.batcher import batch_function
+from burn.data.dataloader.batcher import Batcher, batch_function
 from burn.data.dataloader.dataloader import BatchDataLoader, Settings
 from burn.data.dataloader.strategy import BatchStrategy, FixBatchStrategy
-from burn.data.dataset.dataset import as_dataset
+from burn.data.dataset.dataset import Source, as_dataset
 from burn.device import Device
 from burn.errors import ArgumentError, raise_faults
 
+I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
 
 
-class DataLoaderBuilder(Generic[O]):
+class DataLoaderBuilder(Generic[I, O]):
     """Makes loaders; the counterpart of the arguments of `torch.utils.data.DataLoader`.
 
     `batcher` is a `Batcher` or a function `(items, device) -> batch`. Each call gives a new builder, so a common part
@@ -34,7 +36,7 @@ class DataLoaderBuilder(Generic[O]):
     (3, [2, 2, 1])
     """
 
-    def __init__(self, batcher: Any) -> None:
+    def __init__(self, batcher: Batcher[I, O] | Callable[[list[I], Device], O]) -> None:
         self._batch = batch_function(batcher)
         self._strategy: BatchStrategy | None = None
         self._size: int | None = None
@@ -45,47 +47,47 @@ class DataLoaderBuilder(Generic[O]):
         self._processes = False
         self._drop_last = False
 
-    def _with(self, **changes: Any) -> DataLoaderBuilder[O]:
+    def _with(self, **changes: Any) -> DataLoaderBuilder[I, O]:
         other = copy.copy(self)
         other.__dict__.update({f"_{name}": value for name, value in changes.items()})
         return other
 
-    def batch_size(self, size: int) -> DataLoaderBuilder[O]:
+    def batch_size(self, size: int) -> DataLoaderBuilder[I, O]:
         """The number of items in a batch; 1 otherwise. The last batch may be shorter."""
         return self._with(size=size, strategy=FixBatchStrategy(size))
 
-    def batch_strategy(self, strategy: BatchStrategy) -> DataLoaderBuilder[O]:
+    def batch_strategy(self, strategy: BatchStrategy) -> DataLoaderBuilder[I, O]:
         """Another rule for what goes into a batch, such as `SizedBatchStrategy(limit, size)`."""
         return self._with(size=None, strategy=strategy)
 
-    def shuffle(self, seed: int) -> DataLoaderBuilder[O]:
+    def shuffle(self, seed: int) -> DataLoaderBuilder[I, O]:
         """Another order in each epoch, all of them decided by the seed; in order otherwise."""
         return self._with(seed=seed)
 
-    def num_workers(self, count: int) -> DataLoaderBuilder[O]:
+    def num_workers(self, count: int) -> DataLoaderBuilder[I, O]:
         """How many threads read and build; with 0, which is usual, the calling thread does."""
         return self._with(workers=count)
 
-    def use_processes(self, use: bool = True) -> DataLoaderBuilder[O]:
+    def use_processes(self, use: bool = True) -> DataLoaderBuilder[I, O]:
         """Let every worker read and map its items in a process of its own, for mappers that are slow in Python.
 
         Batches are still built by threads here. Processes are spawned: the dataset and its items must be picklable.
         """
         return self._with(processes=use)
 
-    def prefetch(self, batches: int) -> DataLoaderBuilder[O]:
+    def prefetch(self, batches: int) -> DataLoaderBuilder[I, O]:
         """How many batches may be ready or under way before they are asked for; two for each worker otherwise."""
         return self._with(prefetch=batches)
 
-    def set_device(self, device: Device) -> DataLoaderBuilder[O]:
+    def set_device(self, device: Device) -> DataLoaderBuilder[I, O]:
         """Where batches are built; the default device otherwise."""
         return self._with(device=device)
 
-    def drop_last(self, drop: bool = True) -> DataLoaderBuilder[O]:
+    def drop_last(self, drop: bool = True) -> DataLoaderBuilder[I, O]:
         """Leave out the last batch if it is short."""
         return self._with(drop_last=drop)
 
-    def build(self, dataset: Any) -> BatchDataLoader[O]:
+    def build(self, dataset: Source[I]) -> BatchDataLoader[O]:
         """The loader of a dataset, a list, or anything else with a length and items by number."""
         self._check()
         ahead = 2 * self._workers if self._prefetch is None else self._prefetch

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 from burn.data.dataloader.dataloader import BatchDataLoader
 from burn.device import Device
 from burn.errors import ArgumentError
 
+O = TypeVar("O")  # noqa: E741
+
 
 def split_dataloader(
-    dataloader: BatchDataLoader[Any], devices: Sequence[Device], by: Literal["items", "batches"] = "items"
-) -> list[BatchDataLoader[Any]]:
+    dataloader: BatchDataLoader[O], devices: Sequence[Device], by: Literal["items", "batches"] = "items"
+) -> list[BatchDataLoader[O]]:
     """Loaders that share the items of one, each on a device of `devices`.
 
     By `"items"`, each device has a part of the dataset to itself. By `"batches"`, all go through the same order and

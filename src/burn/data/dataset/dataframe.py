@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypeVar
 
 from burn.data.dataset.dataset import Dataset
 from burn.data.dataset.typed import fields_of, make_item
@@ -12,7 +14,7 @@ from burn.errors import DataError
 if TYPE_CHECKING:
     import polars
 
-I = TypeVar("I")  # noqa: E741
+I = TypeVar("I", default=dict[str, Any])  # noqa: E741
 
 
 class DataframeDataset(Dataset[I]):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from burn.errors import ArgumentError, IndexingError
 
@@ -26,6 +26,25 @@ if TYPE_CHECKING:
     from burn.data.dataset.transform.windows import WindowsDataset
 
 I = TypeVar("I")  # noqa: E741  # the item, as in the texts this follows
+I_co = TypeVar("I_co", covariant=True)
+
+
+class Readable(Protocol[I_co]):
+    """A list, an array, a `Dataset`, or another library's: a length, and items by number."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> I_co: ...
+
+
+class Getting(Protocol[I_co]):
+    """A class of one's own with the two methods of a `Dataset`."""
+
+    def get(self, index: int, /) -> I_co | None: ...
+    def len(self) -> int: ...
+
+
+Source: TypeAlias = Readable[I] | Getting[I]
+"""What items are read from."""
 
 
 class Dataset(Generic[I]):
@@ -153,7 +172,7 @@ class ForeignDataset(Dataset[I]):
         return self.values.len()  # type: ignore[no-any-return]
 
 
-def as_dataset(values: Any) -> Dataset[Any]:
+def as_dataset(values: Source[I]) -> Dataset[I]:
     """`values` as a dataset: one as it is; a list, an array or another library's dataset wrapped.
 
     >>> from burn.data.dataset import as_dataset

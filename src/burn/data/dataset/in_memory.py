@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
+from typing_extensions import TypeVar as DefaultTypeVar
+
 from burn.data.dataset import rows
 from burn.data.dataset.dataset import Dataset
 from burn.data.dataset.errors import OnError, check_choice
@@ -13,6 +15,7 @@ from burn.data.dataset.typed import make_item
 from burn.errors import ArgumentError
 
 I = TypeVar("I")  # noqa: E741
+T = DefaultTypeVar("T", default=dict[str, Any])
 
 
 class InMemDataset(Dataset[I]):
@@ -28,22 +31,23 @@ class InMemDataset(Dataset[I]):
         self.items: list[I] = list(items)
 
     @classmethod
-    def from_dataset(cls, dataset: Dataset[I]) -> InMemDataset[I]:
+    def from_dataset(cls, dataset: Dataset[T]) -> InMemDataset[T]:
         """Every item of another dataset, read now."""
-        return cls(dataset)
+        made: Any = cls
+        return made(dataset)  # type: ignore[no-any-return]
 
     @classmethod
     def from_csv(
         cls,
         path: str | PathLike[str],
         *,
-        item: type[I] | None = None,
+        item: type[T] | None = None,
         delimiter: str = ",",
         columns: Sequence[str] | None = None,
         encoding: str = "utf-8-sig",
         on_error: OnError = "raise",
         **options: Any,
-    ) -> InMemDataset[I]:
+    ) -> InMemDataset[T]:
         r"""The rows of a CSV file, as `item` (a dataclass or NamedTuple) or, without it, as dicts.
 
         The first line names the columns unless `columns` does. In dicts, columns of numbers are numbers. A broken row
@@ -64,17 +68,18 @@ class InMemDataset(Dataset[I]):
         check_choice(on_error)
         found = rows.csv_rows(path, columns, encoding, rows.csv_options(delimiter, options))
         items: list[Any] = rows.items_of(found, path, item or dict, on_error)
-        return cls(items if item is not None else rows.guess_columns(items))  # type: ignore[arg-type]
+        made: Any = cls
+        return made(items if item is not None else rows.guess_columns(items))  # type: ignore[no-any-return]
 
     @classmethod
     def from_json_rows(
         cls,
         path: str | PathLike[str],
         *,
-        item: type[I] | None = None,
+        item: type[T] | None = None,
         encoding: str = "utf-8",
         on_error: OnError = "raise",
-    ) -> InMemDataset[I]:
+    ) -> InMemDataset[T]:
         r"""The objects of a file with one JSON object a line, as `item` or as dicts.
 
         >>> from pathlib import Path
@@ -84,10 +89,11 @@ class InMemDataset(Dataset[I]):
         [{'name': 'Ada', 'age': 36}, {'name': 'Eve', 'age': 7}]
         """
         check_choice(on_error)
-        return cls(rows.items_of(rows.json_rows(path, encoding), path, item or dict, on_error))
+        made: Any = cls
+        return made(rows.items_of(rows.json_rows(path, encoding), path, item or dict, on_error))  # type: ignore[no-any-return]
 
     @classmethod
-    def from_dataframe(cls, frame: Any, *, item: type[I] | None = None) -> InMemDataset[I]:
+    def from_dataframe(cls, frame: Any, *, item: type[T] | None = None) -> InMemDataset[T]:
         """The rows of a Polars or Pandas frame, as `item` or as dicts, read now."""
         if hasattr(frame, "iter_rows"):
             found: Iterable[Any] = frame.iter_rows(named=True)
@@ -95,7 +101,8 @@ class InMemDataset(Dataset[I]):
             found = frame.to_dict("records")
         else:
             raise ArgumentError(f"from_dataframe: {type(frame).__name__} is not a frame of Polars or Pandas")
-        return cls(make_item(item or dict, row) for row in found)
+        made: Any = cls
+        return made(make_item(item or dict, row) for row in found)  # type: ignore[no-any-return]
 
     def get(self, index: int) -> I | None:
         """The item of that number."""

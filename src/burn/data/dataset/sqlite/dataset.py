@@ -14,8 +14,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.request import pathname2url
+
+from typing_extensions import TypeVar
 
 from burn.data.dataset.dataset import Dataset
 from burn.data.dataset.errors import CorruptItem, OnError, check_choice, refuse_or_skip
@@ -23,7 +25,7 @@ from burn.data.dataset.sqlite.layout import ROW_ID, Layout, layout_of, quoted, u
 from burn.data.dataset.typed import fields_of, has_fields, make_item
 from burn.errors import DataError
 
-I = TypeVar("I")  # noqa: E741
+I = TypeVar("I", default=dict[str, Any])  # noqa: E741
 MOST_NAMES = 500
 """How many rows one query asks for; SQLite limits the parameters of a statement."""
 

@@ -6,9 +6,9 @@ import copy
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from burn.data.dataset.dataset import Dataset, as_dataset
+from burn.data.dataset.dataset import Dataset, Source, as_dataset
 
 I = TypeVar("I")  # noqa: E741
 
@@ -22,7 +22,7 @@ class ComposedDataset(Dataset[I]):
     (3, 'c')
     """
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[Source[I]]) -> None:
         self.datasets = [as_dataset(each) for each in datasets]
         self._ends = list(accumulate(each.len() for each in self.datasets))
 

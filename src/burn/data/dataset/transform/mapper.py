@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from burn.data.dataset.dataset import Source
 from burn.data.dataset.transform.view import View
 from burn.errors import ArgumentError
 
@@ -38,7 +39,7 @@ class MapperDataset(View[O]):
     [1, 2]
     """
 
-    def __init__(self, dataset: Any, mapper: Mapper[Any, O] | Callable[[Any], O]) -> None:
+    def __init__(self, dataset: Source[I], mapper: Mapper[I, O] | Callable[[I], O]) -> None:
         super().__init__(dataset)
         if not callable(getattr(mapper, "map", None)) and not callable(mapper):
             raise ArgumentError(f"MapperDataset: the mapper is a {type(mapper).__name__}, not a function or a Mapper")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from burn.data.dataset.dataset import as_dataset
+from burn.data.dataset.dataset import Source, as_dataset
 from burn.data.dataset.transform.view import View
 from burn.errors import ArgumentError
 
@@ -22,7 +22,7 @@ class PartialDataset(View[I]):
     [3, 3, 4]
     """
 
-    def __init__(self, dataset: Any, start_index: int, end_index: int) -> None:
+    def __init__(self, dataset: Source[I], start_index: int, end_index: int) -> None:
         super().__init__(dataset)
         size = self.dataset.len()
         if not 0 <= start_index <= end_index <= size:
@@ -32,12 +32,12 @@ class PartialDataset(View[I]):
         self.start_index, self.end_index = start_index, end_index
 
     @staticmethod
-    def split(dataset: Any, parts: int) -> list[PartialDataset[Any]]:
+    def split(dataset: Source[I], parts: int) -> list[PartialDataset[I]]:
         """Consecutive parts of equal length; the last takes the rest."""
         return PartialDataset.split_chunks(dataset, parts, 1)
 
     @staticmethod
-    def split_chunks(dataset: Any, parts: int, batch_size: int) -> list[PartialDataset[Any]]:
+    def split_chunks(dataset: Source[I], parts: int, batch_size: int) -> list[PartialDataset[I]]:
         """Consecutive parts cut at whole batches, so that only the last one has a short batch."""
         if parts < 1 or batch_size < 1:
             raise ArgumentError(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from burn.data.dataset.dataset import as_dataset
+from burn.data.dataset.dataset import Source, as_dataset
 from burn.data.dataset.transform.selection import SelectionDataset
 from burn.errors import ArgumentError
 
+I = TypeVar("I")  # noqa: E741
+
 
 def random_split(
-    dataset: Any, lengths: Sequence[int] | Sequence[float], seed: int | None = None
-) -> list[SelectionDataset[Any]]:
+    dataset: Source[I], lengths: Sequence[int] | Sequence[float], seed: int | None = None
+) -> list[SelectionDataset[I]]:
     """Random parts of a dataset that share no item; as `torch.utils.data.random_split`.
 
     `lengths` are numbers of items that sum to the length, or shares that sum to 1. With shares, what rounding leaves

@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from burn.config import Enumeration, variant
-from burn.data.dataset.dataset import Dataset
+from burn.data.dataset.dataset import Dataset, Source
 from burn.data.dataset.transform.selection import SelectionDataset
 from burn.data.dataset.transform.view import View
 from burn.errors import ArgumentError
 
 I = TypeVar("I")  # noqa: E741
+T = TypeVar("T")
 
 
 class SizeConfig(Enumeration):
@@ -53,7 +54,12 @@ class SamplerDataset(View[I]):
     """
 
     def __init__(
-        self, dataset: Any, size: int | SizeConfig | None = None, *, replacement: bool = True, seed: int | None = None
+        self,
+        dataset: Source[I],
+        size: int | SizeConfig | None = None,
+        *,
+        replacement: bool = True,
+        seed: int | None = None,
     ) -> None:
         super().__init__(dataset)
         self.size = _size_of(size, self.dataset.len())
@@ -66,14 +72,16 @@ class SamplerDataset(View[I]):
         self._lock = threading.Lock()
 
     @classmethod
-    def with_replacement(cls, dataset: Any, size: int, seed: int | None = None) -> SamplerDataset[I]:
+    def with_replacement(cls, dataset: Source[T], size: int, seed: int | None = None) -> SamplerDataset[T]:
         """Every draw is independent of the others."""
-        return cls(dataset, size, replacement=True, seed=seed)
+        made: Any = cls
+        return made(dataset, size, replacement=True, seed=seed)  # type: ignore[no-any-return]
 
     @classmethod
-    def without_replacement(cls, dataset: Any, size: int, seed: int | None = None) -> SamplerDataset[I]:
+    def without_replacement(cls, dataset: Source[T], size: int, seed: int | None = None) -> SamplerDataset[T]:
         """No item twice before all were drawn once."""
-        return cls(dataset, size, replacement=False, seed=seed)
+        made: Any = cls
+        return made(dataset, size, replacement=False, seed=seed)  # type: ignore[no-any-return]
 
     def get(self, index: int) -> I | None:
         """A drawn item. The number only has to be one of the dataset."""

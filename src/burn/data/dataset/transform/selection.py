@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from burn.data.dataset.dataset import Source
 from burn.data.dataset.transform.view import View
 from burn.errors import ArgumentError, IndexingError
 
 I = TypeVar("I")  # noqa: E741
+T = TypeVar("T")
 
 
 class SelectionDataset(View[I]):
@@ -21,7 +23,7 @@ class SelectionDataset(View[I]):
     ['d', 'a', 'a']
     """
 
-    def __init__(self, dataset: Any, indices: Sequence[int] | np.ndarray[Any, Any]) -> None:
+    def __init__(self, dataset: Source[I], indices: Sequence[int] | np.ndarray[Any, Any]) -> None:
         super().__init__(dataset)
         chosen = np.asarray(indices)
         if chosen.size == 0:
@@ -38,12 +40,12 @@ class SelectionDataset(View[I]):
         self._chosen = chosen.astype(np.int64)
 
     @classmethod
-    def from_indices_unchecked(cls, dataset: Any, indices: np.ndarray[Any, Any]) -> SelectionDataset[I]:
+    def from_indices_unchecked(cls, dataset: Source[T], indices: np.ndarray[Any, Any]) -> SelectionDataset[T]:
         """Without looking at the indices: for those that are known to fit."""
-        made = cls.__new__(cls)
+        made: Any = cls.__new__(cls)
         View.__init__(made, dataset)
         made._chosen = np.asarray(indices, np.int64)
-        return made
+        return made  # type: ignore[no-any-return]
 
     @property
     def indices(self) -> list[int]:

@@ -6,9 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from burn.data.dataset.dataset import Source
 from burn.data.dataset.transform.selection import SelectionDataset
 
 I = TypeVar("I")  # noqa: E741
+T = TypeVar("T")
 
 
 class ShuffledDataset(SelectionDataset[I]):
@@ -19,12 +21,13 @@ class ShuffledDataset(SelectionDataset[I]):
     'dcfeba'
     """
 
-    def __init__(self, dataset: Any, random: np.random.Generator | int | None = None) -> None:
+    def __init__(self, dataset: Source[I], random: np.random.Generator | int | None = None) -> None:
         super().__init__(dataset, [])
         # A new generator for None and for a seed, the given one otherwise.
         self._chosen = np.random.default_rng(random).permutation(self.dataset.len())
 
     @classmethod
-    def with_seed(cls, dataset: Any, seed: int) -> ShuffledDataset[I]:
+    def with_seed(cls, dataset: Source[T], seed: int) -> ShuffledDataset[T]:
         """The order that belongs to a seed."""
-        return cls(dataset, np.random.default_rng(seed))
+        made: Any = cls
+        return made(dataset, np.random.default_rng(seed))  # type: ignore[no-any-return]

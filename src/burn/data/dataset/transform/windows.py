@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from burn.data.dataset.dataset import Source
 from burn.data.dataset.transform.view import View
 from burn.errors import ArgumentError
 
@@ -18,7 +19,7 @@ class WindowsDataset(View[list[I]]):
     [[1, 2, 3], [2, 3, 4]]
     """
 
-    def __init__(self, dataset: Any, size: int) -> None:
+    def __init__(self, dataset: Source[I], size: int) -> None:
         super().__init__(dataset)
         if size < 1:
             raise ArgumentError(f"WindowsDataset: a window has 1 item or more, got size {size}")
