@@ -12,7 +12,10 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS = [
-    {"version", "dtype", "shape", "errors", "guesses", "environment", "message_pack", "tree", "scalar", "device"},
+    {
+        "version", "dtype", "shape", "errors", "guesses", "environment", "message_pack", "tree", "scalar", "scoped",
+        "device",
+    },  # fmt: skip
     {"ops"},
     {"tensor"},
     {"program"},

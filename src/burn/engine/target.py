@@ -10,14 +10,13 @@ Lowering asks nothing else, so that it serves every device with a target.
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from burn.dtype import DType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from burn.scoped import Scoped
 
 if TYPE_CHECKING:
     from burn.ops.op import Op
@@ -81,28 +80,19 @@ class Target:
         return op.name in self.kept
 
 
-class _Current(threading.local):
-    target: Target | None = None
+_current: Scoped[Target | None] = Scoped(None)
 
 
-_current = _Current()
-
-
-@contextlib.contextmanager
-def lowering_for(target: Target) -> Iterator[Target]:
+def lowering_for(target: Target) -> AbstractContextManager[Target]:
     """Have kernels written for a target in this thread, inside a `with` block."""
-    before, _current.target = _current.target, target
-    try:
-        yield target
-    finally:
-        _current.target = before
+    return _current.holds(target)
 
 
 def target() -> Target:
     """The target that kernels are being written for: that of the device whose plan is lowered."""
-    if _current.target is None:
+    if _current.value is None:
         raise RuntimeError("nothing is being lowered: the target is known inside of `lowering_for`")
-    return _current.target
+    return _current.value
 
 
 def computes(dtype: DType) -> bool:

@@ -9,7 +9,6 @@ are made for the form of an expression, not for its numbers.
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from burn.ops import dispatch
 from burn.ops.op import Op
 from burn.program.node import Constant, Node, Operand, Scalar, Value
 from burn.program.program import Program
+from burn.scoped import Scoped
 from burn.shape import Shape
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def expansion(
 def _traced(op: Op, operands: Sequence[Any], attributes: tuple[Any, ...], device: _Tracing) -> Expansion:
     if not is_node(op) or op.kind != "composite":
         raise NotExpandable("it has no body, or no rule")
-    with device.recording() as trace:
+    with device.trace.holds(_Trace()) as trace:
         given = [trace.input(device, each) for each in operands]
         made = dispatch.body_kernel(op, device)(*given, *attributes)
     handles = made if isinstance(made, tuple) else (made,)
@@ -256,24 +256,6 @@ class _Trace:
         return handles if op.outputs > 1 else handles[0]
 
 
-class _Current(threading.local):
-    trace: _Trace | None = None
-
-
-class _Recording:
-    """A `with` block in which what a body asks for is written down."""
-
-    def __init__(self, current: _Current) -> None:
-        self.current = current
-
-    def __enter__(self) -> _Trace:
-        self.before, self.current.trace = self.current.trace, _Trace()
-        return self.current.trace
-
-    def __exit__(self, *_: object) -> None:
-        self.current.trace = self.before
-
-
 class _Tracing(Device):
     """A device that computes nothing: its kernels write down what they are asked for."""
 
@@ -282,10 +264,7 @@ class _Tracing(Device):
     def __init__(self, float_dtype: DType, int_dtype: DType) -> None:
         super().__init__()
         self.float_dtype, self.int_dtype = float_dtype, int_dtype
-        self.current = _Current()
-
-    def recording(self) -> _Recording:
-        return _Recording(self.current)
+        self.trace: Scoped[Any] = Scoped(None)
 
     def resolve(self, op: Op) -> Any:
         if op.kind == "composite":
@@ -344,8 +323,8 @@ class _Tracing(Device):
         return record
 
     def _trace(self) -> _Trace:
-        trace = self.current.trace
-        assert trace is not None, "a body runs inside of `recording`"
+        trace = self.trace.value
+        assert trace is not None, "a body runs inside of a trace"
         return trace
 
     def is_handle(self, value: Any) -> bool:

@@ -22,6 +22,7 @@ from burn.backend.cpu.native import Context
 from burn.backend.cpu.team import MOST_THREADS, Team
 from burn.backend.cpu.team_code import has_threads
 from burn.errors import ArgumentError
+from burn.scoped import Scoped
 
 LOOK_AGAIN_SECONDS = 1.0
 """How long an answer about the cores of this process holds."""
@@ -38,11 +39,6 @@ def default_threads() -> int:
     return _asked() or min(usable_cores(), MOST_THREADS)
 
 
-class _Share(threading.local):
-    threads = 0
-    """The threads of the calling thread's runs; 0 for all."""
-
-
 class Pool:
     """The threads of `Cpu()`. There is one a process: `pool()`."""
 
@@ -50,7 +46,8 @@ class Pool:
         self._threads = default_threads()
         self._given = MOST_THREADS
         self._look_again = float("inf") if _asked() else monotonic() + LOOK_AGAIN_SECONDS
-        self._share = _Share()
+        self._share = Scoped(0)
+        """The threads of the calling thread's runs; 0 for all."""
         self._starting = threading.Lock()
         self._context: Context | None = None
         self._team: Team | None = None
@@ -61,7 +58,7 @@ class Pool:
     @property
     def threads(self) -> int:
         """How many threads a plan of the calling thread is made for."""
-        return self._share.threads or self._threads
+        return self._share.value or self._threads
 
     @threads.setter
     def threads(self, count: int) -> None:
@@ -75,23 +72,19 @@ class Pool:
     def share(self, threads: int) -> Iterator[None]:
         """Let the plans that the calling thread runs inside have so many threads, whatever others have."""
         _check("share", threads)
-        before = self._share.threads
-        self._share.threads = threads
-        try:
+        with self._share.holds(threads):
             if threads > self._threads and not self.forked:
                 with self._starting:
                     if self._context is not None:
                         self._grow(self._context, threads)
             yield
-        finally:
-            self._share.threads = before
 
     def running(self) -> int:
         """How many threads a run of the calling thread may have now."""
         if monotonic() > self._look_again:
             self._look_again = monotonic() + LOOK_AGAIN_SECONDS
             self._given = usable_cores()
-        return min(self._share.threads or self._threads, self._given)
+        return min(self._share.value or self._threads, self._given)
 
     @property
     def kind(self) -> str:
@@ -104,7 +97,7 @@ class Pool:
             with self._starting:
                 if self._context is None:
                     context = Context()
-                    self._grow(context, max(self._threads, self._share.threads))
+                    self._grow(context, max(self._threads, self._share.value))
                     self._context = context
         return self._context
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from burn.engine.tuning.answers import Answers
 from burn.engine.tuning.modes import OFF, mode
 from burn.engine.tuning.question import Question
+from burn.scoped import Scoped
 
 
 @dataclass
@@ -37,21 +37,12 @@ class Asked:
         return self.known.of(question) or default
 
 
-class _Current(threading.local):
-    asked: Asked | None = None
+_current: Scoped[Asked | None] = Scoped(None)
 
 
-_current = _Current()
-
-
-@contextlib.contextmanager
-def asking(asked: Asked) -> Iterator[Asked]:
-    """Note what is asked in this thread."""
-    before, _current.asked = _current.asked, asked
-    try:
-        yield asked
-    finally:
-        _current.asked = before
+def asking(asked: Asked) -> AbstractContextManager[Asked]:
+    """Note what is asked in this thread, inside a `with` block."""
+    return _current.holds(asked)
 
 
 def pick(family: str, numbers: Sequence[int | str], candidates: Sequence[str], default: str) -> str:
@@ -61,7 +52,7 @@ def pick(family: str, numbers: Sequence[int | str], candidates: Sequence[str], d
     the instruction sets of the device are known. Every candidate must be right for them.
     """
     assert default in candidates, f"{family}: the default {default} is no candidate"
-    asked = _current.asked
+    asked = _current.value
     if len(candidates) == 1 or asked is None:
         return default
     question = Question(family, tuple(numbers), asked.threads, asked.accuracy, asked.features, tuple(candidates))

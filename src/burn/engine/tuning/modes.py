@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 from burn.errors import ArgumentError
+from burn.scoped import Scoped
 
 OFF, REMEMBERED, ON = "off", "remembered", "on"
 MODES = (OFF, REMEMBERED, ON)
 VARIABLE = "BURN_TUNE"
 
 
-class _Chosen(threading.local):
-    mode: str | None = None
-
-
-_chosen = _Chosen()
+_chosen: Scoped[str | None] = Scoped(None)
 
 
 def mode() -> str:
     """The mode of this thread: the one it is `using`, else what the environment says."""
-    return _chosen.mode or checked(os.environ.get(VARIABLE) or REMEMBERED, VARIABLE)
+    return _chosen.value or checked(os.environ.get(VARIABLE) or REMEMBERED, VARIABLE)
 
 
 def checked(name: str, where: str) -> str:
@@ -33,11 +28,6 @@ def checked(name: str, where: str) -> str:
     return name
 
 
-@contextlib.contextmanager
-def using(name: str) -> Iterator[None]:
-    """Another mode in this thread, for plans that are made inside."""
-    before, _chosen.mode = _chosen.mode, checked(name, "tuning")
-    try:
-        yield
-    finally:
-        _chosen.mode = before
+def using(name: str) -> AbstractContextManager[object]:
+    """Another mode in this thread, for plans that are made inside a `with` block."""
+    return _chosen.holds(checked(name, "tuning"))

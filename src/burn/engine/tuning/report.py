@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from burn.engine.tuning.question import Question
+from burn.scoped import Scoped
 
 WIDTH = 30
 
@@ -96,24 +96,15 @@ def bar(done: int, total: int, what: str) -> None:
 Listener = Callable[[Report], None]
 
 
-class _Listeners(threading.local):
-    listener: Listener | None = None
+_listener: Scoped[Listener | None] = Scoped(None)
 
 
-_listeners = _Listeners()
-
-
-@contextlib.contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Hear of every report of plans that are made in this thread meanwhile."""
-    before, _listeners.listener = _listeners.listener, listener
-    try:
-        yield
-    finally:
-        _listeners.listener = before
+def listening(listener: Listener) -> AbstractContextManager[object]:
+    """Hear of every report of plans that are made in this thread inside a `with` block."""
+    return _listener.holds(listener)
 
 
 def tell(report: Report) -> None:
     """Tell a listener of this thread."""
-    if _listeners.listener is not None and report.rows:
-        _listeners.listener(report)
+    if _listener.value is not None and report.rows:
+        _listener.value(report)
