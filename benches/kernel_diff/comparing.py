@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from pathlib import Path
 from benches.kernel_diff.describing import Kernels
 
 LAUNCH = re.compile(r"(?<=launch )[0-9a-f]{16}\b")
+NAME = re.compile(r"\b(input|value)\d+\b")
+PLAN = re.compile(r"(?m)^(?=plan \d+$)")
+GIVES = re.compile(r"(?m)^(  gives )(.*)$")
 
 Plans = dict[str, str]
 """Descriptions by `set/program`."""
@@ -56,8 +60,10 @@ class Difference:
     appeared: list[str]
     vanished: list[str]
     changed: dict[str, str]  # the program → in words what changed
-    kernels: list[tuple[str, str, str]]  # a program, what it launched, what it launches now
+    kernels: dict[tuple[str, str], list[str]]  # what was launched and what is launched now → the programs
     plans: list[str]  # programs whose plans differ in more than the kernels they launch
+    renumbered: list[str]  # the same plans, in which inputs, values or results have other numbers
+    before: dict[str, str]  # the name after → the name before, of rows that belong to another family now
 
     def __bool__(self) -> bool:
         return bool(self.appeared or self.vanished or self.changed)
@@ -65,17 +71,26 @@ class Difference:
 
 def compare(before: Saved, after: Saved) -> Difference:
     """What is different after."""
+    names = {name: name for name in before.plans.keys() & after.plans.keys()}
+    vanished, appeared = before.plans.keys() - names.keys(), after.plans.keys() - names.keys()
+    rows = {row: name for name in vanished if (row := _row(name))}
+    relabelled = {name: rows[row] for name in appeared if (row := _row(name)) in rows}
     found = Difference(
-        appeared=sorted(after.plans.keys() - before.plans.keys()),
-        vanished=sorted(before.plans.keys() - after.plans.keys()),
+        appeared=sorted(appeared - relabelled.keys()),
+        vanished=sorted(vanished - {*relabelled.values()}),
         changed={},
-        kernels=[],
+        kernels={},
         plans=[],
+        renumbered=[],
+        before={**names, **relabelled},
     )
-    seen: set[tuple[str, str]] = set()
-    for name in sorted(before.plans.keys() & after.plans.keys()):
-        old, new = before.plans[name], after.plans[name]
+    for name, earlier in sorted(found.before.items()):
+        old, new = before.plans[earlier], after.plans[name]
         if old == new:
+            continue
+        old, new = numbered_by_use(old), numbered_by_use(new)
+        if old == new:
+            found.renumbered.append(name)
             continue
         launched = LAUNCH.findall(old), LAUNCH.findall(new)
         replaced = list(_replaced(*launched))
@@ -85,10 +100,38 @@ def compare(before: Saved, after: Saved) -> Difference:
         count = f"{len(replaced)} of {len(launched[1])} kernels" if launched[0] != launched[1] else ""
         found.changed[name] = " and ".join(filter(None, (count, "" if same_plan else "the plan")))
         for pair in replaced:
-            if pair not in seen:
-                seen.add(pair)
-                found.kernels.append((name, *pair))
+            found.kernels.setdefault(pair, []).append(name)
     return found
+
+
+def numbered_by_use(text: str) -> str:
+    """Plans whose inputs and values are called by their first use, and whose results stand in the order of these names.
+
+    Names are given one to one, so two plans with one such text are the same up to them.
+    """
+    return "".join(map(_numbered, PLAN.split(text)))
+
+
+def _numbered(plan: str) -> str:
+    names: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+
+    def name(found: re.Match[str]) -> str:
+        if found[0] not in names:
+            names[found[0]] = f"{found[1]}{counts[found[1]]}"
+            counts[found[1]] += 1
+        return names[found[0]]
+
+    def in_order(found: re.Match[str]) -> str:
+        return found[1] + ", ".join(sorted(found[2].split(", ")))
+
+    return GIVES.sub(in_order, NAME.sub(name, plan))
+
+
+def _row(name: str) -> tuple[str, ...] | None:
+    """What a row's program is called without the family of the row."""
+    parts = name.split("/")
+    return (parts[0], *parts[3:]) if len(parts) == 5 and parts[1] == "row" else None
 
 
 def _replaced(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
@@ -107,17 +150,25 @@ def told(found: Difference, before: Saved, after: Saved, most: int) -> Iterator[
         yield f"appeared  {name}"
     for name, what in found.changed.items():
         yield f"changed   {name}: {what}"
-    for name, old, new in found.kernels[:most]:
+    for (old, new), names in [*found.kernels.items()][:most]:
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield ""
-        yield from _unified(before.kernels.get(old, ""), after.kernels.get(new, ""), f"{name} {old}", f"{name} {new}")
+        yield from _unified(
+            before.kernels.get(old, ""), after.kernels.get(new, ""), f"{names[0]}{others} {old}", f"{names[0]} {new}"
+        )
     for name in found.plans[:most]:
+        texts = [before.plans[found.before[name]], after.plans[name]]
         yield ""
-        texts = [LAUNCH.sub("...", saved.plans[name]) for saved in (before, after)]
-        yield from _unified(*texts, name, name)
+        yield from _unified(*[LAUNCH.sub("...", numbered_by_use(text)) for text in texts], found.before[name], name)
     hidden = [(len(found.kernels) - most, "kernels"), (len(found.plans) - most, "plans")]
     for count, what in hidden:
         if count > 0:
             yield f"{count} more {what} differ; --most {most + count} shows all"
+    if found.renumbered:
+        yield f"{len(found.renumbered)} descriptions are the same up to the numbers of inputs, values and results"
+    relabelled = sum(name != earlier for name, earlier in found.before.items())
+    if relabelled:
+        yield f"{relabelled} descriptions are of rows that belong to another family now"
 
 
 def _unified(old: str, new: str, *names: str) -> Iterator[str]:

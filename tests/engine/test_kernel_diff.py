@@ -12,6 +12,7 @@ import pytest
 
 import burn
 from benches.kernel_diff.__main__ import main
+from benches.kernel_diff.comparing import Difference, Saved, compare, told
 from benches.kernel_diff.recording import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +53,61 @@ def test_a_changed_kernel_is_found_and_shown(tmp_path: Path, capsys: pytest.Capt
         "changed   avx2/scaled: 1 of 1 kernels", "changed   avx512/scaled: 1 of 1 kernels",
     }  # fmt: skip
     assert any(each.startswith("-") and each.endswith("const 2.0") for each in lines)
+
+
+PLAN = """plan 0
+  kernel  sub
+    launch 0123456789abcdef
+    1 iterations
+    (input0, input1, write value2)
+  arena of 64 bytes: value2 at 0
+  value3 written over input0
+  gives value2, value3
+
+"""
+
+
+def differences(before: str, after: str, name: str = "avx2/row/joining/cat/f32") -> Difference:
+    return compare(Saved({"avx2/row/joining/cat/f32": before}, {}), Saved({name: after}, {}))
+
+
+def test_plans_with_other_numbers_are_the_same_plans() -> None:
+    swapped = PLAN.replace("input0", "input9").replace("input1", "input0").replace("input9", "input1")
+    results = PLAN.replace("value2, value3", "value3, value2")
+    for after in (swapped, results, swapped.replace("value2", "value7")):
+        found = differences(PLAN, after)
+        assert not found
+        assert found.renumbered == ["avx2/row/joining/cat/f32"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(input0, input1, write", "(input1, input0, write"),  # and what is written over is the other one now
+        ("(input0, input1, write", "(input0, input0, write"),
+        ("write value2", "write value3"),
+        ("over input0", "over input1"),
+        ("over input0", "over value2"),
+        ("gives value2, value3", "gives value3"),
+        ("value2 at 0", "value2 at 64"),
+        ("0123456789abcdef", "0123456789abcdee"),
+    ],
+)
+def test_what_is_read_or_written_elsewhere_is_a_change(old: str, new: str) -> None:
+    assert PLAN.count(old) == 1
+    found = differences(PLAN, PLAN.replace(old, new))
+    assert found.changed
+    assert not found.renumbered
+
+
+def test_a_row_of_another_family_is_compared_with_itself() -> None:
+    assert not differences(PLAN, PLAN, "avx2/row/shapes/cat/f32")
+    found = differences(PLAN, PLAN.replace("at 0", "at 64"), "avx2/row/shapes/cat/f32")
+    assert [*found.changed] == found.plans == ["avx2/row/shapes/cat/f32"]
+    assert not found.appeared
+    lines = [*told(found, Saved({"avx2/row/joining/cat/f32": PLAN}, {}), Saved({"avx2/row/shapes/cat/f32": ""}, {}), 1)]
+    assert "1 descriptions are of rows that belong to another family now" in lines
+    assert differences(PLAN, PLAN, "avx2/row/shapes/stack/f32").vanished == ["avx2/row/joining/cat/f32"]
 
 
 def test_another_process_with_other_hashes_lowers_the_same(tmp_path: Path) -> None:

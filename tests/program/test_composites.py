@@ -12,13 +12,21 @@ import pytest
 import burn
 import tests.ops.samples  # noqa: F401
 from burn.backend import Autodiff, Cpu, Fusion, NdArray
+from burn.backend.fusion import device as recording
 from burn.backend.fusion.handle import Storage
 from burn.errors import BurnError
 from burn.ops.op import TABLE, Op
 from burn.program import Program, to_text, verify
-from burn.program.composites import NotExpandable, expand_composites, expansion, is_node, slot_values
+from burn.program.composites import (
+    NotExpandable,
+    expand_composites,
+    expansion,
+    is_node,
+    slot_values,
+    with_numbers,
+)
 from burn.program.interpreter import interpreted
-from burn.program.node import Constant, Node, Value
+from burn.program.node import Constant, Node, Scalar, Value
 from burn.program.verifier import ProgramError
 from burn.shape import Shape
 from burn.tensor import Tensor, activation
@@ -50,13 +58,13 @@ def recorded(op: Op, sample: Sample, width: str) -> tuple[Program, list[Any], li
 @contextmanager
 def bodies() -> Iterator[None]:
     """The bodies of composites are recorded, not they themselves."""
-    before = Fusion._composite
-    Fusion._composite = lambda self, op: None  # type: ignore[method-assign]
+    before = recording.is_node
+    recording.is_node = lambda op: op.kind != "composite"  # type: ignore[assignment]
     DEVICE.kernels.clear()
     try:
         yield
     finally:
-        Fusion._composite = before  # type: ignore[method-assign]
+        recording.is_node = before
         DEVICE.kernels.clear()
 
 
@@ -136,6 +144,33 @@ def test_a_program_keeps_the_composites_that_its_target_keeps() -> None:
     ]
     assert np.array_equal(outputs[0], outputs[1])
     assert np.array_equal(outputs[0], outputs[2])
+
+
+@pytest.mark.parametrize("device", [Cpu(), DEVICE], ids=str)
+def test_a_device_prepares_programs_whose_composites_nobody_has_taken_apart(device: Fusion[Any]) -> None:
+    size = Value(Shape((2, 3)), burn.f32)
+    nodes = (
+        Node(TABLE["gelu"], (0,), (), (1,)),  # names numbers of its own
+        Node(TABLE["mul"], (1, Scalar(0)), (), (2,)),
+        Node(TABLE["roll"], (2,), ((0,), (1,)), (3,)),  # its body gives its operand: no program
+        Node(TABLE["softmax"], (3,), (1,), (4,)),
+    )
+    program = Program((size,) * 5, 1, 1, nodes, (3, 4))
+    verify(program, rows=True)
+    x = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
+    plan = device.prepare(program, (False,))
+    for number in (0.0, 3.0):
+        expected = interpreted(program, NdArray())([Storage(x)], [number])
+        for got, wanted in zip(plan([Storage(x)], [number]), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-7)
+
+
+def test_a_number_of_a_body_is_taken_for_no_number_of_the_program() -> None:
+    size = Value(Shape((2,)), burn.f32)
+    program = Program((size, size), 1, 1, (Node(TABLE["add"], (0, Scalar(0)), (), (1,)),), (1,))
+    assert with_numbers(program, (0,), 1) is program
+    (node,) = with_numbers(program, (0.0,), 1).nodes
+    assert node.operands == (0, Constant(0.0))
 
 
 def test_a_composite_node_is_checked_by_the_rule_of_its_row() -> None:

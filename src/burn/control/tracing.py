@@ -17,7 +17,7 @@ from burn.backend.fusion.stream import Stream
 from burn.dtype import DType
 from burn.errors import ArgumentError
 from burn.program import Program
-from burn.program.composites import expanded_region, with_constants
+from burn.program.composites import expanded_alone, with_numbers
 from burn.program.node import Value
 from burn.program.passes import Explanation, remove_dead
 from burn.shape import Shape
@@ -89,9 +89,9 @@ class Region(Stream):
         self.input_descriptions = [(each.shape, each.dtype) for each in self.handles]
         program, count = self.program(()), len(self.handles)
         program = replace(program, outputs=tuple(n + count if n >= 0 else -1 - n for n in results))
-        program = with_constants(program, [float(each) for each in self.scalars])
+        program = with_numbers(program, tuple([float(each) for each in self.scalars]))
         device = self.device
-        program = expanded_region(program, device.keeps, device.float_dtype, device.int_dtype)
+        program = expanded_alone(program, device.keeps, device.float_dtype, device.int_dtype)
         program = remove_dead(program, Explanation())
         first = [-1 - self.reference(each) for each in inputs]
         read = {number for node in program.nodes for number in node.reads()}.union(program.outputs)

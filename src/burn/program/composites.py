@@ -61,7 +61,8 @@ def expand_composites(
 ) -> tuple[Program, Slots]:
     """Take apart the composites that the target does not keep: an equal program, and where its numbers come from.
 
-    Bodies that make tensors without operands make them in the device's `float_dtype` and `int_dtype`.
+    Bodies that make tensors without operands make them in the device's `float_dtype` and `int_dtype`. A composite
+    whose body is no program stays a node; it runs as its body.
     """
     if not any(_is_left(node, keeps) for node in program.nodes):
         return program, tuple(range(program.scalars))
@@ -74,24 +75,25 @@ def expand_composites(
     return Program(values, program.inputs, len(slots), tuple(writer.nodes), outputs, program.names), slots
 
 
-def expanded_region(program: Program, keeps: Keeps, float_dtype: DType = f32, int_dtype: DType = i64) -> Program:
-    """The same of a program that a node holds: as it takes no numbers at run time, those of bodies are constants."""
+def expanded_alone(program: Program, keeps: Keeps, float_dtype: DType = f32, int_dtype: DType = i64) -> Program:
+    """The same, taking the numbers that the program takes and no others: those of bodies are constants."""
     expanded, slots = expand_composites(program, keeps, float_dtype, int_dtype)
-    return with_constants(expanded, slot_values(slots, ()))
+    return with_numbers(expanded, slots, program.scalars)
 
 
-def with_constants(program: Program, numbers: Sequence[float]) -> Program:
-    """The program for these numbers alone."""
-    if not program.scalars:
+def with_numbers(program: Program, slots: Slots, scalars: int = 0) -> Program:
+    """The program with other numbers in the place of its own: one of `scalars` that it takes now, or a constant."""
+    if list(map(repr, slots)) == list(map(repr, range(scalars))):  # 0.0 is no slot
         return program
-    nodes = [
-        replace(
-            node,
-            operands=tuple([Constant(numbers[o.slot]) if isinstance(o, Scalar) else o for o in node.operands]),
-        )
-        for node in program.nodes
-    ]
-    return replace(program, scalars=0, nodes=tuple(nodes))
+
+    def operand(each: Operand) -> Operand:
+        if not isinstance(each, Scalar):
+            return each
+        slot = slots[each.slot]
+        return Scalar(slot, each.kind) if isinstance(slot, int) else Constant(slot)
+
+    nodes = [replace(node, operands=tuple(map(operand, node.operands))) for node in program.nodes]
+    return replace(program, scalars=scalars, nodes=tuple(nodes))
 
 
 def _is_left(node: Node, keeps: Keeps) -> bool:
@@ -130,8 +132,8 @@ class _Writer:
             return each
 
         for node in program.nodes:
-            if node.op.kind == "composite" and not self.keeps(node.op):
-                found = expansion_of(node, program.values, *self.dtypes)
+            found = self.body(node, program.values)
+            if found is not None:
                 tensors = [each for each in node.operands if isinstance(each, int)]
                 inner = {position: numbers[number] for position, number in enumerate(tensors)}
                 self.write(found.program, inner, found.numbers)
@@ -146,11 +148,20 @@ class _Writer:
             attributes = node.attributes
             if node.op.kind == "region":
                 held = (
-                    expanded_region(each, self.keeps, *self.dtypes) if isinstance(each, Program) else each
+                    expanded_alone(each, self.keeps, *self.dtypes) if isinstance(each, Program) else each
                     for each in attributes
                 )
                 attributes = tuple(held)
             self.nodes.append(Node(node.op, operands, attributes, results, node.fused))
+
+    def body(self, node: Node, values: Sequence[Value]) -> Expansion | None:
+        """What stands in the place of a node."""
+        if node.op.kind != "composite" or self.keeps(node.op):
+            return None
+        try:
+            return expansion_of(node, values, *self.dtypes)
+        except NotExpandable:
+            return None
 
 
 # What a composite stands for

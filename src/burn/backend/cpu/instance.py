@@ -23,6 +23,7 @@ from burn.engine.plan import HostCall, bytes_of
 from burn.engine.runtime import Launch, Run
 from burn.engine.schedule.prologue import MOST_VARIANTS, Memory
 from burn.errors import too_large
+from burn.ops.dispatch import body_kernel
 from burn.ops.indexing_references import out_of_range
 from burn.program.program import Constant, Node, Scalar
 
@@ -208,8 +209,8 @@ class Instance(Bound, Run):
         region = node.op.kind == "region"  # its results have memory of their own
         HOST_CALLS[node.op.name] += not region
         operands = [self._operand(each, arrays, scalars) for each in node.operands]
-        kernel = self.plan.device.kernels[node.op]
-        assert kernel is not None
+        device = self.plan.device
+        kernel = device.kernels[node.op] or body_kernel(node.op, device)
         result = kernel(*operands, *node.attributes)
         made = result if node.op.outputs != 1 else (result,)
         for number, value in zip(node.results, made, strict=True):

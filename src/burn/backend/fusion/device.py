@@ -17,7 +17,14 @@ from burn.engine.runtime import Engine, NodeByNode
 from burn.errors import DeviceError
 from burn.ops.dispatch import body_kernel
 from burn.ops.philox import words_needed
-from burn.program.composites import NotExpandable, Slots, expand_composites, expansion, is_node
+from burn.program.composites import (
+    NotExpandable,
+    Slots,
+    expand_composites,
+    expanded_alone,
+    expansion,
+    is_node,
+)
 from burn.program.program import Constant, Value
 from burn.shape import Shape, broadcast
 
@@ -89,6 +96,7 @@ class Fusion(Decorator[I]):
 
     def prepare(self, program: Program, free: tuple[bool, ...]) -> Plan:
         """The plan of a program; `free` tells which inputs may be overwritten."""
+        program = expanded_alone(program, self.keeps, self.float_dtype, self.int_dtype)
         if self._engine is not None:
             return self._engine.prepare_program(program, free)
         return NodeByNode(program, self.below)
@@ -109,7 +117,7 @@ class Fusion(Decorator[I]):
         if registered is not None:
             return registered
         if op.kind == "composite":
-            return self._composite(op) if is_node(op) else None
+            return self._node(op, self._expansion, body_kernel(op, self)) if is_node(op) else None
         return self._at_once(op) if self._runs_at_once(op) else self._recorder(op)
 
     def _runs_at_once(self, op: Op) -> bool:
@@ -137,17 +145,27 @@ class Fusion(Decorator[I]):
             return self._creator(op)
         if op.is_elementwise:
             return self._one(op) if op.operand_count == 1 else self._two(op)
-        count, several, rule = op.operand_count, op.outputs != 1, op.rule
-        at_once = self._at_once(op)
-        streams = self._streams
+        rule = op.rule
         assert rule is not None
+
+        def about(op: Op, args: tuple[Any, ...]) -> Any:
+            shape, dtype = rule(op, *args)[:2]
+            return None if shape is None else (shape, dtype, 0)
+
+        return self._node(op, about, self._at_once(op))
+
+    def _node(self, op: Op, about: Callable[[Op, tuple[Any, ...]], Any], otherwise: Any) -> Any:
+        """Record an operation as one node. `about` is asked once for operands of one kind: it tells the shape and the
+        dtype of the result, or a list of each, and how many nodes more it stands for; or None, to run `otherwise`.
+        """
+        count, several = op.operand_count, op.outputs != 1
+        streams = self._streams
         known: dict[Any, Any] = {}
 
         def described(key: Any, args: tuple[Any, ...]) -> Any:
-            """Shapes and dtypes of the results; the rule is asked once for operands of one kind."""
             if len(known) >= MOST_KNOWN:
                 known.clear()
-            found = known[key] = rule(op, *args)[:2]
+            found = known[key] = about(op, args)
             return found
 
         def run(*args: Any) -> Any:
@@ -157,20 +175,23 @@ class Fusion(Decorator[I]):
                     kinds.append(each.shape)
                     kinds.append(each.dtype)
                 else:  # the shape of a result does not depend on a number that is given at run time
-                    kinds.append(float if each.__class__ is float else each)
+                    kinds.append(float if isinstance(each, float) else each)
             try:
-                shape, dtype = known[key := (args[count:], *kinds)]
+                found = known[key := (args[count:], *kinds)]
             except KeyError:
-                shape, dtype = described(key, args)
+                found = described(key, args)
             except TypeError:  # a list of operands, or something unhashable among the attributes
-                shape, dtype = rule(op, *args)[:2]
-            if shape is None:
-                return at_once(*args)
+                found = about(op, args)
+            if found is None:
+                return otherwise(*args)
+            shape, dtype, more = found
             stream = streams.stream or self.stream
             with stream.lock:
                 try:
                     operand = stream.operand
                     operands = tuple([operand(each) for each in args[:count]])
+                    if more and stream.on_flush is None:
+                        stream.last -= more
                     if several:
                         return stream.record_several(op, operands, args[count:], shape, dtype)
                     return stream.record(op, operands, args[count:], shape, dtype)
@@ -182,17 +203,20 @@ class Fusion(Decorator[I]):
             if x.__class__ is not Lazy:
                 return run(x, *attributes)
             try:
-                shape, dtype = known[x.shape, x.dtype, attributes]
+                found = known[x.shape, x.dtype, attributes]
             except KeyError:
-                shape, dtype = described((x.shape, x.dtype, attributes), (x, *attributes))
+                found = described((x.shape, x.dtype, attributes), (x, *attributes))
             except TypeError:  # something unhashable among the attributes
                 return run(x, *attributes)
-            if shape is None:
-                return at_once(x, *attributes)
+            if found is None:
+                return otherwise(x, *attributes)
+            shape, dtype, more = found
             stream = streams.stream or self.stream
             with stream.lock:
                 try:
                     operand = x.number if x.stream is stream else stream.reference(x)
+                    if more and stream.on_flush is None:
+                        stream.last -= more
                     results = stream.results
                     number = len(results)
                     handle = Lazy(shape, dtype, self, None, stream, number)
@@ -210,18 +234,21 @@ class Fusion(Decorator[I]):
             if x.__class__ is not Lazy or y.__class__ is not Lazy:
                 return run(x, y, *attributes)
             try:
-                shape, dtype = known[x.shape, x.dtype, y.shape, y.dtype, attributes]
+                found = known[x.shape, x.dtype, y.shape, y.dtype, attributes]
             except KeyError:
-                shape, dtype = described((x.shape, x.dtype, y.shape, y.dtype, attributes), (x, y, *attributes))
+                found = described((x.shape, x.dtype, y.shape, y.dtype, attributes), (x, y, *attributes))
             except TypeError:  # something unhashable among the attributes
                 return run(x, y, *attributes)
-            if shape is None:
-                return at_once(x, y, *attributes)
+            if found is None:
+                return otherwise(x, y, *attributes)
+            shape, dtype, more = found
             stream = streams.stream or self.stream
             with stream.lock:
                 try:
                     first = x.number if x.stream is stream else stream.reference(x)
                     second = y.number if y.stream is stream else stream.reference(y)
+                    if more and stream.on_flush is None:
+                        stream.last -= more
                     return stream.record(op, (first, second), attributes, shape, dtype)
                 except BaseException:
                     stream.repair()
@@ -231,78 +258,11 @@ class Fusion(Decorator[I]):
             return run
         return {1: run_one, 2: run_two}.get(count, run)
 
-    def _composite(self, op: Op) -> Any:
-        """Record a composite as one node, where its body is a program; else the body runs."""
-        count, outputs, streams = op.operand_count, op.outputs, self._streams
-        body = body_kernel(op, self)
-        known: dict[Any, Any] = {}
-
-        def described(key: Any, args: tuple[Any, ...]) -> Any:
-            """Shapes and dtypes of the results and the length of the body; None where it has to run by itself."""
-            if len(known) >= MOST_KNOWN:
-                known.clear()
-            known[key] = found = self._expansion(op, args)
-            return found
-
-        def run(*args: Any) -> Any:
-            kinds: list[Any] = []
-            for each in args[:count]:
-                if each.__class__ is Lazy:
-                    kinds.append(each.shape)
-                    kinds.append(each.dtype)
-                elif each is None:
-                    kinds.append(None)
-                else:
-                    return body(*args)
-            try:
-                found = known[key := (args[count:], *kinds)]
-            except KeyError:
-                found = described(key, args)
-            except TypeError:  # something unhashable among the attributes
-                return body(*args)
-            if found is None:
-                return body(*args)
-            shapes, dtypes, extra = found
-            stream = streams.stream or self.stream
-            with stream.lock:
-                try:
-                    operands = tuple([None if each is None else stream.reference(each) for each in args[:count]])
-                    if stream.on_flush is None:
-                        stream.last -= extra
-                    if outputs > 1:
-                        return stream.record_several(op, operands, args[count:], shapes, dtypes)
-                    return stream.record(op, operands, args[count:], shapes[0], dtypes[0])
-                except BaseException:
-                    stream.repair()
-                    raise
-
-        def run_one(x: Any, *attributes: Any) -> Any:
-            if x.__class__ is not Lazy:
-                return body(x, *attributes)
-            try:
-                found = known[key := (attributes, x.shape, x.dtype)]
-            except KeyError:
-                found = described(key, (x, *attributes))
-            except TypeError:  # something unhashable among the attributes
-                return body(x, *attributes)
-            if found is None:
-                return body(x, *attributes)
-            (shape,), (dtype,), extra = found
-            stream = streams.stream or self.stream
-            with stream.lock:
-                try:
-                    operand = x.number if x.stream is stream else stream.reference(x)
-                    if extra and stream.on_flush is None:
-                        stream.last -= extra
-                    return stream.record(op, (operand,), attributes, shape, dtype)
-                except BaseException:
-                    stream.repair()
-                    raise
-
-        return run_one if count == 1 and outputs == 1 else run
-
     def _expansion(self, op: Op, args: tuple[Any, ...]) -> Any:
-        count = op.operand_count
+        """About a composite as one node, where its body is a program; else the body runs."""
+        count, several = op.operand_count, op.outputs != 1
+        if not all(each is None or each.__class__ is Lazy for each in args[:count]):
+            return None
         if not all(map(_is_exact, args[count:])):
             return None
         kinds = [None if each is None else Value(each.shape, each.dtype) for each in args[:count]]
@@ -312,8 +272,10 @@ class Fusion(Decorator[I]):
             return None
         if any(each.kind != "composite" and self._runs_at_once(each) for each in found.operations):
             return None
-        results = found.results()
-        return [each.shape for each in results], [each.dtype for each in results], len(found.program.nodes) - 1
+        results, more = found.results(), len(found.program.nodes) - 1
+        if several:
+            return [each.shape for each in results], [each.dtype for each in results], more
+        return results[0].shape, results[0].dtype, more
 
     def keeps(self, op: Op) -> bool:
         """Whether plans take a composite whole."""
@@ -471,10 +433,12 @@ class Fusion(Decorator[I]):
 
 
 def _is_exact(attribute: Any) -> bool:
-    """Whether an attribute equals nothing that is another number: 0.0 equals -0.0, and no NaN equals itself."""
+    """Whether an attribute has a hash and equals no other number: 0.0 equals -0.0, and no NaN equals itself."""
     if attribute.__class__ is tuple:
         return all(map(_is_exact, attribute))
-    return attribute.__class__ is not float or bool(attribute != 0.0 and attribute == attribute)
+    if attribute.__class__ is float:
+        return bool(attribute != 0.0 and attribute == attribute)
+    return attribute.__hash__ is not None
 
 
 def _forced(value: Any) -> Any:
