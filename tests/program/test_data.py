@@ -45,6 +45,13 @@ def test_a_program_comes_back_as_it_was(form: Any) -> None:
     assert to_text(again).splitlines()[:2] == ["%0: f32[2, 3] = input image", "%1: f32[3] = input bias"]
 
 
+def test_the_numbers_of_a_draw_are_ints() -> None:
+    device = Fusion(NdArray())
+    with stored() as programs:
+        np.asarray(Tensor.random((3,), burn.Distribution.Normal(0.0, 1.0), device) * 2.0)
+    assert [each.to_data()["scalars"] for each in programs if each.scalars] == [["int", "int", "float"]] * len(programs)
+
+
 def test_the_data_is_the_same_in_another_process() -> None:
     text = "import sys; from burn.program import Program; print(Program.from_data(sys.stdin.read()).to_json())"
     given = sample().to_json()

@@ -275,7 +275,7 @@ class _Tracing(Device):
     def __init__(self, float_dtype: DType, int_dtype: DType) -> None:
         super().__init__()
         self.float_dtype, self.int_dtype = float_dtype, int_dtype
-        self.trace: Scoped[Any] = Scoped(None)
+        self.trace: Scoped[_Trace | None] = Scoped(None)
 
     def resolve(self, op: Op) -> Any:
         if op.kind == "composite":

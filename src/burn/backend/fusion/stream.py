@@ -392,11 +392,11 @@ class Stream:
         def number(reference: int) -> int:
             return reference + count if reference >= 0 else -1 - reference
 
-        def operand(value: Any) -> Any:
+        def operand(value: Any, kind: str) -> Any:
             nonlocal slot
             if value is FLOAT:
                 slot += 1
-                return Scalar(slot - 1)
+                return Scalar(slot - 1, kind)
             if value.__class__ is int:
                 return number(value)
             return tuple(number(each) for each in value) if value.__class__ is tuple else value
@@ -406,7 +406,8 @@ class Stream:
         for op, operands, attributes in self.entries:
             results = tuple(count + made + i for i in range(op.outputs or op.result_count(attributes)))
             made += len(results)
-            nodes.append(Node(op, tuple(operand(each) for each in operands), attributes, results))
+            kind = "int" if op.family == "random" else "float"  # the seed and the first block of a draw
+            nodes.append(Node(op, tuple(operand(each, kind) for each in operands), attributes, results))
         values = tuple(Value(shape, dtype) for shape, dtype in (*self.input_descriptions, *self.descriptions))
         return Program(values, count, slot, tuple(nodes), tuple(count + each for each in wanted))
 
