@@ -12,7 +12,7 @@ from burn.engine.lower.loops import lower_loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.plan import Lowered
 from burn.engine.schedule.units import Scheduler
-from burn.engine.target import ARITHMETIC, Target, Tiles, lowering_for, target
+from burn.engine.target import ARITHMETIC, Costs, Target, Tiles, lowering_for, target
 from burn.ops import TABLE
 from burn.program.program import Node, Program, Value
 from burn.shape import Shape
@@ -68,3 +68,14 @@ def test_kernels_follow_the_tile_sizes_of_the_target_and_recipes_know_them() -> 
             texts.add(str(loop.kernel))
             keys.add(Recipe("made up", (), lambda: pytest.fail("nobody asks for it")).key_parts)
     assert len(texts) == len(keys) == 2
+
+
+@pytest.mark.parametrize("costs, iterations", [(Costs(), 3), (Costs(iteration=1.0), 400)])
+def test_lanes_run_along_the_dim_that_costs_the_target_least(costs: Costs, iterations: int) -> None:
+    result, operand = Value(Shape((400, 3)), f32), Value(Shape((3, 400)), f32)
+    turned = Node(TABLE["permute"], (0,), ((1, 0),), (1,))
+    program = Program((operand, result, result), 1, 0, (turned, Node(TABLE["exp"], (1,), (), (2,))), (2,))
+    with lowering_for(Target("made up", costs=costs)):
+        schedule = Scheduler(program, fits_a_loop).schedule()
+        loop = lower_loop(program, schedule, schedule.units[-1])
+    assert loop.extent == iterations

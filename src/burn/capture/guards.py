@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from burn.capture.looks import MISSING, Aliases, Atom, Attribute, Fields, Forever, Held, Look, contents_of
@@ -22,53 +22,38 @@ FEW = 12
 
 
 class Guards:
-    """What Python values a capture depends on, beside its key.
+    """What Python values a capture depends on, beside its key: looks, each with its place (see `read_place`)."""
 
-    `roots` are entries of dicts and cells; `looks` are at arguments (by position or name) and surroundings, as far as
-    the key does not tell what they are.
-    """
-
-    def __init__(
-        self, roots: list[tuple[Any, Any, Look]], looks: list[tuple[Any, Look]], aliases: Aliases | None
-    ) -> None:
-        self.roots, self.looks, self.aliases = roots, looks, aliases
+    def __init__(self, looks: list[tuple[Any, Any, Look]], aliases: Aliases | None) -> None:
+        self.looks, self.aliases = looks, aliases
 
     def moved(self, surroundings: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """What is another than when the capture was recorded; empty if nothing is."""
-        for container, name, look in self.roots:
-            if found := look.moved(read_place(container, name)):
-                return found
-        for place, look in self.looks:
-            if place.__class__ is int:
-                value = args[place]
-            elif place.__class__ is str:
-                value = kwargs[place]
-            else:
-                what, which = place
-                if what == "cell":
-                    value = contents_of(which)
-                elif what == "global":
-                    value = surroundings.globals.get(which, MISSING)
-                else:
-                    value = surroundings.fixed[which]
-            if found := look.moved(value):
+        given = {"args": args, "kwargs": kwargs, "globals": surroundings.globals, "fixed": surroundings.fixed}
+        for container, name, look in self.looks:
+            if found := look.moved(read_place(container, name, given)):
                 return found
         return self.aliases.moved(None) if self.aliases is not None else ""
 
     def function(self, surroundings: Any) -> Moved | None:
         """`moved` for one function, fast; None where there is nothing to look at."""
-        if not self.roots and not self.looks:
+        if not self.looks:
             return None
         return _Writer(functools.partial(self.moved, surroundings)).written(self, surroundings)
 
 
-def read_place(container: Any, name: Any) -> Any:
-    """What stands in an entry of a dict, or in a cell."""
+def read_place(container: Any, name: Any, given: Mapping[str, Any]) -> Any:
+    """What stands in a place: an entry of a dict, a list or a tuple, or (no name) the contents of a cell.
+
+    A container that is another one in each call, or for each function, goes by its name among the `given`.
+    """
+    if container.__class__ is str:
+        container = given[container]
     if name is None:
         return contents_of(container)
     if name == "":  # the look knows itself where to look
         return None
-    return container[0] if container.__class__ is tuple else container.get(name, MISSING)
+    return container[name] if container.__class__ in (tuple, list) else container.get(name, MISSING)
 
 
 class _Writer:
@@ -85,36 +70,25 @@ class _Writer:
         return name
 
     def written(self, guards: Guards, surroundings: Any) -> Moved:
-        dicts: dict[int, str] = {}
-        for container, name, look in guards.roots:
+        held: dict[int, str] = {}
+        for container, name, look in guards.looks:
             if isinstance(look, Attribute):
                 self.attribute(look)
-            elif name is None:
-                self.check(look, f"{self.constant(container)}.cell_contents")
-            elif container.__class__ is tuple:
-                self.check(look, f"{self.constant(container)}[0]")
+                continue
+            named = container.__class__ is str
+            if named and container in ("args", "kwargs"):
+                self.check(look, f"{container}[{name!r}]")
+                continue
+            space = getattr(surroundings, container) if named else _itself(container)
+            place = held.get(id(space))
+            if place is None:
+                place = held[id(space)] = self.constant(space)
+            if isinstance(look, Atom) and look.value is MISSING and name.__class__ is str:
+                self.absent.setdefault(place, set()).add(name)
             else:
-                space = _itself(container)
-                place = dicts.get(id(space))
-                if place is None:
-                    place = dicts[id(space)] = self.constant(space)
-                if isinstance(look, Atom) and look.value is MISSING:
-                    self.absent.setdefault(place, set()).add(name)
-                else:
-                    self.check(look, f"{place}[{name!r}]")
+                self.check(look, f"{place}.cell_contents" if name is None else f"{place}[{name!r}]")
         for place, names in self.absent.items():
             self.lacks(self.constants[place], place, names)
-        for where, look in guards.looks:
-            if where.__class__ is int:
-                self.check(look, f"args[{where}]")
-            elif where.__class__ is str:
-                self.check(look, f"kwargs[{where!r}]")
-            elif where[0] == "cell":
-                self.check(look, f"{self.constant(where[1])}.cell_contents")
-            elif where[0] == "global":
-                self.check(look, f"{self.constant(surroundings.globals)}[{where[1]!r}]")
-            else:
-                self.check(look, f"{self.constant(surroundings.fixed)}[{where[1]}]")
         if guards.aliases is not None:
             self.check(guards.aliases, "None")
         parameters = ", ".join(f"{name}={name}" for name in self.constants)

@@ -64,7 +64,7 @@ class Watch:
         self._family = family
         self._surroundings = call.surroundings
         self._arguments: list[tuple[Any, Any, str]] = []  # where they stand, and their names
-        self._looks: list[tuple[Any, Look]] = []
+        self._looks: list[tuple[Any, Any, Look]] = []  # the same, and what is looked at
         self._random = random.getstate()
         self._numpy = _numpy_random()
         self._previous: Any = None
@@ -80,20 +80,20 @@ class Watch:
         for function in surroundings.functions:
             around.note_function(function)
         for index, value in enumerate(args):
-            self._arguments.append((index, value, surroundings.parameter(index)))
-        self._arguments += [(name, value, name) for name, value in kwargs.items()]
+            self._arguments.append((("args", index), value, surroundings.parameter(index)))
+        self._arguments += [(("kwargs", name), value, name) for name, value in kwargs.items()]
         for cell, name in zip(surroundings.cells, surroundings.names):
             self._skip.add(id(cell))
-            self._arguments.append((("cell", cell), contents_of(cell), name))
+            self._arguments.append(((cell, None), contents_of(cell), name))
         for name in surroundings.global_names:
             self._skip.add((id(surroundings.globals), name))
-            self._arguments.append((("global", name), surroundings.globals.get(name, MISSING), name))
+            self._arguments.append((("globals", name), surroundings.globals.get(name, MISSING), name))
         for position, value in enumerate(surroundings.fixed):
             self._arguments.append((("fixed", position), value, "self" if value is surroundings.owner else "a default"))
         for where_, value, path in self._arguments:
             look = keyed(around, value, path)
             if look is not None:
-                self._looks.append((where_, look))
+                self._looks.append((where_, value, look))
 
     def note(self, what: str, name: str = "") -> None:
         """Remember the first thing that a replay would not do."""
@@ -270,16 +270,12 @@ class Watch:
         for container, name, look in self.around.roots.values():
             if self.reason:
                 break
-            if found := look.moved(read_place(container, name)):
+            if found := look.moved(read_place(container, name, {})):
                 self.note(f"{found} is changed", found)
-        for (_, value, _), look in self._arguments_with_looks():
+        for _, value, look in self._looks:
             if not self.reason and (found := look.moved(value)):
                 self.note(f"{found} is changed", found)
         return self.reason
-
-    def _arguments_with_looks(self) -> Any:
-        by_place = {_key(place): entry for entry in self._arguments for place in [entry[0]]}
-        return [(by_place[_key(place)], look) for place, look in self._looks]
 
     @property
     def known(self) -> set[int]:
@@ -288,13 +284,15 @@ class Watch:
 
     def guards(self) -> Guards:
         """What guards a capture of this recording."""
-        looks, places = self._looks, self.around.places if self._identities else []
+        looks: list[Any] = [(*place, look) for place, _, look in self._looks]
+        places = self.around.places if self._identities else []
         if len(places) < 2:
             places = []
-            looks = [(place, kept) for place, look in looks if (kept := without_places(look)) is not None]
-        made = Guards([*self.around.roots.values()], looks, Aliases(places) if places else None)
+            looks = [(*place, kept) for *place, look in looks if (kept := without_places(look)) is not None]
+        made = Guards([*self.around.roots.values(), *looks], Aliases(places) if places else None)
         self.around.release()
         self._arguments.clear()
+        self._looks.clear()
         return made
 
 
@@ -351,10 +349,6 @@ _WITHOUT_NUMBERS = (Tensor, type, types.ModuleType, types.FunctionType, types.Me
 def scalars_in(values: list[Any]) -> list[Scalar]:
     """The scalars in lists, dicts and objects."""
     return [each for each in floats_in(values) if isinstance(each, Scalar)]
-
-
-def _key(place: Any) -> Any:
-    return (place[0], id(place[1])) if place.__class__ is tuple and place[0] == "cell" else place
 
 
 def _numpy_random() -> tuple[Any, ...]:

@@ -45,13 +45,35 @@ class Tiles:
     """Of a row for which room is made at least."""
     longest_kept: int = 1 << 15
     """Of a row that is kept between two passes, at most."""
+    run: int = 4096
+    """Of a run of memory that is not joined with more: other units take the rest."""
+    several_units: int = 1 << 15
+    """From which on a reduction to channels goes dim by dim, so that several units take part."""
     drawn: int = 512
     """Blocks of the random generator."""
+    drawn_grain: int = 2
+    """Iterations below which a draw is not worth a second unit."""
+    drawn_of_channel: int = 32
+    """Blocks of the random generator of each channel, where channels are last."""
+    drawn_last_grain: int = 2048
+    """Blocks below which such a draw is not worth a second unit."""
 
     @cached_property
     def key(self) -> str:
         """What tells kernels of these sizes from others."""
         return " ".join(map(str, astuple(self)))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What lowering weighs against each other, in operations of one lane."""
+
+    load_apart: float = 4.0
+    """A load in a lane whose neighbours are not its neighbours in memory."""
+    store_apart: float = 6.0
+    """A store in such a lane."""
+    iteration: float = 40.0
+    """An iteration of the grid before its first lane."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +92,7 @@ class Target:
     dtypes: frozenset[DType] = ARITHMETIC
     """What kernels may load, compute and store."""
     tiles: Tiles = Tiles()
+    costs: Costs = Costs()
     kept: frozenset[str] = frozenset()
     """The names of composite rows that programs keep whole, since the target has kernels for them."""
     channels_last: bool = False

@@ -10,10 +10,9 @@ from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import DType
 from burn.engine.lower.loop import Argument, Loop
-from burn.engine.lower.loop_parts import JUMP, OUTER
 from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access
-from burn.engine.target import grain_of
+from burn.engine.target import grain_of, target
 from burn.ops.views import contiguous_strides
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
@@ -83,9 +82,12 @@ def _merged(access: Access) -> list[Dim]:
 def _ordered(dims: list[Dim]) -> list[Dim]:
     """Lanes run along the last one: long, and in step with memory. The others follow the order of what is read."""
 
+    costs = target().costs
+
     def cost(dim: Dim) -> float:
         size, stride, out = dim
-        return JUMP["load"] * (stride not in (0, 1)) + JUMP["store"] * (out != 1) + OUTER / max(size, 1)
+        apart = costs.load_apart * (stride not in (0, 1)) + costs.store_apart * (out != 1)
+        return apart + costs.iteration / max(size, 1)
 
     best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]))
     outer = [*dims[:best], *dims[best + 1 :]]

@@ -20,9 +20,6 @@ from burn.engine.schedule.units import Schedule
 from burn.engine.target import computes, tile_sizes
 from burn.program.program import Node, Program
 
-DRAW_GRAIN = 2
-"""Iterations below which a draw is not worth a second thread."""
-
 Transform = Callable[[list[Value]], list[Value]]
 """From the unit numbers of a block to its elements."""
 
@@ -117,4 +114,4 @@ def _lowered(w: KernelWriter, node: Node, wide: DType, transform: Transform) -> 
             with b.when(b.eq(i, chunk_size)):
                 for position, value in enumerate(drawn(whole_size)[:rest]):
                     w.store(out, whole_size * elements + position, value)
-    return w.finish(extent, DRAW_GRAIN, node.op.name)
+    return w.finish(extent, tile_sizes().drawn_grain, node.op.name)

@@ -14,6 +14,7 @@ from burn.cube.random import philox, unit_f32
 from burn.dtype import f32, u64
 from burn.engine.lower.loop import Routine
 from burn.engine.lower.writer import KernelWriter
+from burn.engine.target import tile_sizes
 from burn.program.program import Node
 from burn.program.program import Value as Described
 
@@ -21,12 +22,6 @@ DRAWS = frozenset(("random_bernoulli", "random_uniform", "random_normal"))
 
 ELEMENTS = 4
 """Elements of f32 in a block of the generator."""
-
-MOST_BLOCKS = 32
-"""Blocks of each channel that one iteration of the grid takes."""
-
-GRAIN = 2048
-"""Blocks below which a draw is not worth a second thread."""
 
 KNOWN_CHANNELS = 64
 """Channels up to which their number is part of the kernel."""
@@ -45,7 +40,8 @@ def draw_last(w: KernelWriter, node: Node, transform: Callable[[list[Value]], li
     images, *spatial, channels = w.program.values[result].shape
     pixels = prod(spatial)
     blocks = pixels // ELEMENTS  # of one channel of one image
-    taken = max(count for count in range(1, MOST_BLOCKS + 1) if blocks % count == 0)
+    sizes = tile_sizes()
+    taken = max(count for count in range(1, sizes.drawn_of_channel + 1) if blocks % count == 0)
     out = w.target(result)
     seed, offset = (w.given(each, u64) for each in node.operands[:2])
     extent = images * (blocks // taken)
@@ -57,4 +53,4 @@ def draw_last(w: KernelWriter, node: Node, transform: Callable[[list[Value]], li
             units = [unit_f32(b, word) for word in philox(b, seed, offset + b.cast(block, u64))]
             for pixel, value in enumerate(transform(units)):
                 w.store(out, (image * pixels + place * ELEMENTS + pixel) * channels + lane, value)
-    return w.finish(extent, max(1, GRAIN // (taken * channels)), f"{node.op.name} channels last")
+    return w.finish(extent, max(1, sizes.drawn_last_grain // (taken * channels)), f"{node.op.name} channels last")

@@ -12,14 +12,8 @@ from burn.engine.lower.masks import Mask
 from burn.engine.lower.writer import Dim, KernelWriter, Steps, merged, plus, times
 from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule, Unit, is_mask
-from burn.engine.target import tile_sizes
+from burn.engine.target import target, tile_sizes
 from burn.program.program import Constant, Node, Program, Scalar
-
-JUMP = {"load": 4.0, "store": 6.0}
-"""What an access costs in a lane whose neighbours are not its neighbours in memory, in operations."""
-
-OUTER = 40.0
-"""What an iteration of the grid costs before its first lane, in operations."""
 
 Key = tuple[str, int]  # "load", "store" or "draw", and the number of a value
 
@@ -86,10 +80,13 @@ class LoopParts(KernelWriter):
         if self.draws:
             return dims
 
+        costs = target().costs
+        apart = {"load": costs.load_apart, "store": costs.store_apart}
+
         def cost(dim: Dim) -> float:
             size, strides = dim
-            jumps = sum(JUMP[kind] for (kind, _), stride in strides.items() if stride not in (0, 1))
-            return jumps + OUTER / max(size, 1)
+            jumps = sum(apart[kind] for (kind, _), stride in strides.items() if stride not in (0, 1))
+            return jumps + costs.iteration / max(size, 1)
 
         best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]), default=0)
         return [*dims[:best], *dims[best + 1 :], *dims[best : best + 1]]

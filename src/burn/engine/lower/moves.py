@@ -12,14 +12,11 @@ from burn.engine.lower.loop import Loop, Routine
 from burn.engine.lower.writer import CARRIERS, Dim, KernelWriter, at, merged, plus, times
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.units import Schedule
-from burn.engine.target import grain_of
+from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Node, Program
 
 MOST_PARTS = 32
 """More parts than this are joined by NumPy: each is a branch of the kernel."""
-
-LONG = 4096
-"""A run of this many elements is not joined with more: other threads take the rest."""
 
 
 def _carrier(program: Program, number: int) -> DType | None:
@@ -150,7 +147,7 @@ class _Range:
         return (
             inner.is_whole
             and self.step == 1
-            and inner.size < LONG
+            and inner.size < tile_sizes().run
             and all(s == t * n for s, t, n in zip(self.strides, inner.strides, lengths, strict=True))
         )
 

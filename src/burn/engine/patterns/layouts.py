@@ -24,7 +24,7 @@ from burn.engine.patterns.chains import Chain, ChainFinder
 from burn.engine.patterns.convolutions import CONVOLUTIONS, shapes_of
 from burn.engine.patterns.kernels import Kernels
 from burn.engine.schedule.units import is_map
-from burn.engine.target import computes
+from burn.engine.target import computes, tile_sizes
 from burn.ops.op import TABLE
 from burn.program.fused import CHANNEL, CHANNELS_LAST, IMAGE, NUMBER, Epilogue, Fused, to_first, to_last
 from burn.program.passes import Explanation
@@ -33,9 +33,6 @@ from burn.shape import Shape
 
 FEW_CHANNELS = 64
 """Operands with one number a channel are repeated along a spatial dim where there are no more than these."""
-
-LONG_REDUCTION = 1 << 15
-"""Elements from which on a reduction to channels goes dim by dim, so that several threads take part."""
 
 
 CALLS = frozenset(("attention", "matmul", *FORWARD, *BACKWARD))
@@ -356,7 +353,13 @@ class _Layouts:
         """One number a channel, repeated along the last spatial dim if channels are few."""
         value, channels, width = self.values[last], shape[-1], shape[-2]
         alone = value.shape[-1] == channels and value.shape.num_elements() == channels
-        if not alone or channels > FEW_CHANNELS or channels == 1 or width == 1 or prod(shape) < LONG_REDUCTION:
+        if (
+            not alone
+            or channels > FEW_CHANNELS
+            or channels == 1
+            or width == 1
+            or prod(shape) < tile_sizes().several_units
+        ):
             return last
         row = (*(1 for _ in shape[:-2]), width, channels)
         return self._copied(self._derived(("expand", row), "expand", last, (row,), row))
@@ -373,7 +376,12 @@ class _Layouts:
         places = tuple(sorted(to_last(rank).index(dim % rank) for dim in dims))
         shape = list(self.values[current].shape)
         stages = [places]
-        if places == tuple(range(rank - 1)) and shape[0] > 1 and prod(shape) >= LONG_REDUCTION and shape[-1] > 1:
+        if (
+            places == tuple(range(rank - 1))
+            and shape[0] > 1
+            and prod(shape) >= tile_sizes().several_units
+            and shape[-1] > 1
+        ):
             stages = [tuple(range(1, rank - 2)) or (rank - 2,), (0,), (rank - 2,)] if rank > 3 else [(1,), (0,)]
             stages = [stage for stage in stages if any(shape[place] > 1 for place in stage)]
         for stage in stages:
