@@ -97,37 +97,48 @@ def _transpose_rule(spatial: int) -> Any:
     def rule(
         op: Op, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, padding_out: Any, dilation: Any, groups: Any
     ) -> Any:
-        name = op.name
-        check_rank(name, x.shape, spatial)
-        check_rank(name, weight.shape, spatial, "weight")
-        (parts,) = positive(name, "groups", groups, 1)
-        if x.shape[1] != weight.shape[0] or x.shape[1] % parts:
-            raise ShapeError(
-                f"{name}: x {tuple(x.shape)} has {x.shape[1]} channels, weight {tuple(weight.shape)} "
-                f"(in, out / groups, *kernel) takes {weight.shape[0]}, and groups={parts} must divide them"
-            )
+        check_rank(op.name, x.shape, spatial)
         if isinstance(padding, str):
-            raise ArgumentError(f"{name}: padding must be numbers, got {padding!r}")
-        steps = positive(name, "stride", stride, spatial)
-        holes = positive(name, "dilation", dilation, spatial)
-        extra = not_negative(name, "padding_out", padding_out, spatial)
-        pads = paddings(name, padding, tuple(x.shape[2:]), tuple(weight.shape[2:]), steps, holes)
-        _check_paddings(op, padding, pads)
-        if any(more >= max(step, hole) for more, step, hole in zip(extra, steps, holes, strict=True)):
-            raise ArgumentError(
-                f"{name}: padding_out {list(extra)} must be smaller than the stride {list(steps)} "
-                f"or the dilation {list(holes)}"
-            )
-        sizes = _transposed_sizes(x.shape, weight.shape, steps, pads, extra, holes)
-        if min(sizes) < 1:
-            raise ShapeError(
-                f"{name}: x {tuple(x.shape)} and weight {tuple(weight.shape)} with padding {padding!r} give {sizes}"
-            )
-        channels = weight.shape[1] * parts
-        _check_bias(op, bias, channels)
-        return Shape((x.shape[0], channels, *sizes)), x.dtype, (steps, pads, extra, holes, parts)
+            raise ArgumentError(f"{op.name}: padding must be numbers, got {padding!r}")
+
+        def pads_of(steps: Sizes, extra: Sizes, holes: Sizes) -> Padding:
+            pads = paddings(op.name, padding, tuple(x.shape[2:]), tuple(weight.shape[2:]), steps, holes)
+            _check_paddings(op, padding, pads)
+            if any(more >= max(step, hole) for more, step, hole in zip(extra, steps, holes, strict=True)):
+                raise ArgumentError(
+                    f"{op.name}: padding_out {list(extra)} must be smaller than the stride {list(steps)} "
+                    f"or the dilation {list(holes)}"
+                )
+            return pads
+
+        return _transpose(op, x, weight, bias, (stride, padding, padding_out, dilation, groups), pads_of)
 
     return rule
+
+
+def _transpose(
+    op: Op, x: Any, weight: Any, bias: Any, settings: Any, pads_of: Callable[[Sizes, Sizes, Sizes], Padding]
+) -> Any:
+    """The rule of a transposed convolution; `pads_of` strides, `padding_out` and dilations tells the paddings."""
+    name, rank, (stride, padding, padding_out, dilation, groups) = op.name, len(x.shape) - 2, settings
+    check_rank(name, weight.shape, rank, "weight")
+    (parts,) = positive(name, "groups", groups, 1)
+    if x.shape[1] != weight.shape[0] or x.shape[1] % parts:
+        raise ShapeError(
+            f"{name}: x {tuple(x.shape)} has {x.shape[1]} channels, weight {tuple(weight.shape)} "
+            f"(in, out / groups, *kernel) takes {weight.shape[0]}, and groups={parts} must divide them"
+        )
+    steps, holes = positive(name, "stride", stride, rank), positive(name, "dilation", dilation, rank)
+    extra = not_negative(name, "padding_out", padding_out, rank)
+    pads = pads_of(steps, extra, holes)
+    sizes = _transposed_sizes(x.shape, weight.shape, steps, pads, extra, holes)
+    if min(sizes) < 1:
+        raise ShapeError(
+            f"{name}: x {tuple(x.shape)} and weight {tuple(weight.shape)} with padding {padding!r} give {sizes}"
+        )
+    channels = weight.shape[1] * parts
+    _check_bias(op, bias, channels)
+    return Shape((x.shape[0], channels, *sizes)), x.dtype, (steps, pads, extra, holes, parts)
 
 
 def _transposed_sizes(x: Sizes, weight: Sizes, stride: Sizes, padding: Padding, extra: Sizes, dilation: Sizes) -> Sizes:
@@ -206,34 +217,20 @@ def _any_rule(
     output_size: Any,
 ) -> Any:  # fmt: skip
     name, rank = op.name, spatial_rank(op.name, x.shape)
-    check_rank(name, weight.shape, rank, "weight")
-    (parts,) = positive(name, "groups", groups, 1)
-    if x.shape[1] != weight.shape[0] or x.shape[1] % parts:
-        raise ShapeError(
-            f"{name}: x {tuple(x.shape)} has {x.shape[1]} channels, weight {tuple(weight.shape)} "
-            f"(in, out / groups, *kernel) takes {weight.shape[0]}, and groups={parts} must divide them"
-        )
-    steps, holes = positive(name, "stride", stride, rank), positive(name, "dilation", dilation, rank)
-    extra = not_negative(name, "padding_out", padding_out, rank)
     if isinstance(padding, str) and padding not in ("same", "same_lower", "valid"):
         raise ArgumentError(f'{name}: padding must be "same", "same_lower", "valid" or numbers, got {padding!r}')
-    wanted: Any = None if output_size is None else positive(name, "output_size", output_size, rank)
-    if wanted is None and padding in ("same", "same_lower"):
-        wanted = tuple(size * step for size, step in zip(x.shape[2:], steps, strict=True))
-    none = ((0, 0),) * rank
-    if wanted is not None:
-        full = _transposed_sizes(x.shape, weight.shape, steps, none, extra, holes)
-        pads = tuple(_split(have - want, padding == "same") for have, want in zip(full, wanted, strict=True))
-    else:
-        pads = paddings(name, padding, tuple(x.shape[2:]), tuple(weight.shape[2:]), steps, holes)
-    sizes = _transposed_sizes(x.shape, weight.shape, steps, pads, extra, holes)
-    if min(sizes) < 1:
-        raise ShapeError(
-            f"{name}: x {tuple(x.shape)} and weight {tuple(weight.shape)} with padding {padding!r} give {sizes}"
-        )
-    channels = weight.shape[1] * parts
-    _check_bias(op, bias, channels)
-    return Shape((x.shape[0], channels, *sizes)), x.dtype, (steps, pads, extra, holes, parts, None)
+
+    def pads_of(steps: Sizes, extra: Sizes, holes: Sizes) -> Padding:
+        wanted: Any = None if output_size is None else positive(name, "output_size", output_size, rank)
+        if wanted is None and padding in ("same", "same_lower"):
+            wanted = tuple(size * step for size, step in zip(x.shape[2:], steps, strict=True))
+        if wanted is None:
+            return paddings(name, padding, tuple(x.shape[2:]), tuple(weight.shape[2:]), steps, holes)
+        full = _transposed_sizes(x.shape, weight.shape, steps, ((0, 0),) * rank, extra, holes)
+        return tuple(_split(have - want, padding == "same") for have, want in zip(full, wanted, strict=True))
+
+    shape, dtype, settings = _transpose(op, x, weight, bias, (stride, padding, padding_out, dilation, groups), pads_of)
+    return shape, dtype, (*settings, None)
 
 
 @composite(rule=_any_rule, prepare=_prepare, bound="compute")

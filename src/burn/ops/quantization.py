@@ -53,10 +53,20 @@ def _quantize_rule(op: Op, x: Any, scale: Any, zero: Any, low: Any, high: Any, d
     return x.shape, target, (first, last, target)
 
 
-def _quantize(x: Any, scale: Any, zero: Any, low: int, high: int, dtype: Any) -> Any:
+def _rounded(x: Any, scale: Any, zero: Any, low: int, high: int) -> Any:
+    """The steps of an array, in floats, and the zero point."""
     wide = x.astype(scale.dtype) if x.dtype != np.float64 else x
-    steps = np.rint(wide / scale) + (0 if zero is None else zero.astype(wide.dtype))
-    return convert_array(np.clip(steps, low, high), as_dtype(dtype))
+    shift = 0 if zero is None else zero.astype(wide.dtype)
+    return np.clip(np.rint(wide / scale) + shift, low, high), shift
+
+
+def _quantize(x: Any, scale: Any, zero: Any, low: int, high: int, dtype: Any) -> Any:
+    return convert_array(_rounded(x, scale, zero, low, high)[0], as_dtype(dtype))
+
+
+def _steps(x: Any, scale: Any, zero: Any) -> Any:
+    steps = (widened(x) / scale).round()
+    return steps if zero is None else steps + zero.cast(steps.dtype)
 
 
 @composite(rule=_quantize_rule, reference=_quantize)
@@ -69,10 +79,7 @@ def quantize(
     dtype: Any = "i8",
 ) -> Tensor[B]:
     """Round `x / scale + zero` to an integer between `low` and `high`. NaN becomes 0."""
-    steps: Any = (widened(x) / scale).round()
-    if zero is not None:
-        steps = steps + zero.cast(steps.dtype)
-    return steps.clamp(float(low), float(high)).cast(dtype)  # type: ignore[no-any-return]
+    return _steps(x, scale, zero).clamp(float(low), float(high)).cast(dtype)  # type: ignore[no-any-return]
 
 
 def _dequantize_rule(op: Op, x: Any, scale: Any, zero: Any, dtype: Any) -> Any:
@@ -105,14 +112,8 @@ def _fake_rule(op: Op, x: Any, scale: Any, zero: Any, low: Any, high: Any) -> An
 
 
 def _fake(x: Any, scale: Any, zero: Any, low: int, high: int) -> Any:
-    wide = x.astype(scale.dtype) if x.dtype != np.float64 else x
-    shift = 0 if zero is None else zero.astype(wide.dtype)
-    return ((np.clip(np.rint(wide / scale) + shift, low, high) - shift) * scale).astype(x.dtype)
-
-
-def _steps(x: Any, scale: Any, zero: Any) -> Any:
-    steps = (widened(x) / scale).round()
-    return steps if zero is None else steps + zero.cast(steps.dtype)
+    steps, shift = _rounded(x, scale, zero, low, high)
+    return ((steps - shift) * scale).astype(x.dtype)
 
 
 def _straight_through(g: Any, x: Any, scale: Any, zero: Any, low: int, high: int) -> Any:
