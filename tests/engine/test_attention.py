@@ -17,7 +17,8 @@ from burn.backend.cpu.lower.attention.choice import Tiling, chosen
 from burn.backend.cpu.target import target_of
 from burn.engine.lower.epilogue import MADE, Term
 from burn.engine.patterns.attention.causal import NOTHING, Causal, causal_of
-from burn.engine.patterns.attention.form import LATER, Form, Sizes
+from burn.engine.patterns.attention.form import LATER, Form
+from burn.engine.patterns.kernels import Sizes
 from burn.engine.target import lowering_for
 from burn.nn.attention import MhaInput, MultiHeadAttentionConfig
 from burn.ops.attention import attention

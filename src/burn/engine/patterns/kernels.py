@@ -6,10 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from burn.engine.patterns.attention.form import Sizes
 from burn.program.program import Node, Program
 
 Shape = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of an attention: heads of all items, queries and keys of each, numbers of a key and of a value."""
+
+    heads: int
+    queries: int
+    keys: int
+    size: int
+    width: int
 
 
 @dataclass(frozen=True)

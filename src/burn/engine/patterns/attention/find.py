@@ -18,10 +18,10 @@ from typing import Any
 from burn.dtype import f32
 from burn.engine.lower.elements import computed, is_term
 from burn.engine.lower.epilogue import Collector
-from burn.engine.patterns.attention.form import Form, Sizes
+from burn.engine.patterns.attention.form import Form
 from burn.engine.patterns.attention.operations import Reader, Unreadable
 from burn.engine.patterns.attention.softmax import Declined, Graph, Softmax, softmax_of
-from burn.engine.patterns.kernels import Kernels
+from burn.engine.patterns.kernels import Kernels, Sizes
 from burn.ops.op import TABLE
 from burn.program.passes import Explanation, rebuild, remove_dead
 from burn.program.program import Node, Program

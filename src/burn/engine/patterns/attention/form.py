@@ -22,17 +22,6 @@ TENSOR = "tensor"
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What a choice depends on: heads of all items, queries and keys of each, numbers of a key and of a value."""
-
-    heads: int
-    queries: int
-    keys: int
-    size: int
-    width: int
-
-
-@dataclass(frozen=True)
 class Form(Fused):
     """Operations on scores and on shares; `order` permutes the dims of the result.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from burn.backend.cpu.target import features
 from burn.dtype import f32
-from burn.engine.patterns.attention.form import Sizes
+from burn.engine.patterns.kernels import Sizes
 from burn.engine.target import target
 
 MOST_KEYS = 256

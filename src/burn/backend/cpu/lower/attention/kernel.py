@@ -22,7 +22,8 @@ from burn.engine.lower.loop import Loop
 from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.writer import KernelWriter, Steps, merged, plus, times
 from burn.engine.patterns.attention.causal import causal_of
-from burn.engine.patterns.attention.form import Form, Sizes
+from burn.engine.patterns.attention.form import Form
+from burn.engine.patterns.kernels import Sizes
 from burn.engine.schedule.access import whole
 from burn.engine.schedule.images import permuted
 from burn.program.fused import Term
