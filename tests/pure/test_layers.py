@@ -12,10 +12,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS = [
-    {
-        "version", "dtype", "shape", "errors", "guesses", "environment", "message_pack", "tree", "scalar", "scoped",
-        "device",
-    },  # fmt: skip
+    {*"version dtype shape errors guesses environment message_pack tree scalar scoped device".split()},
     {"ops"},
     {"tensor"},
     {"program"},
