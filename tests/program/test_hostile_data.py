@@ -148,6 +148,20 @@ def test_refusing_takes_no_more_memory_than_the_data(data: Any) -> None:
     assert peak < 8 << 20
 
 
+def test_small_data_that_repeats_itself_has_an_end() -> None:
+    numbers: Any = [0] * 1000
+    for _ in range(6):
+        numbers = [numbers] * 1000
+    with pytest.raises(ProgramDataError, match="more than 1,048,576 entries"):
+        Program.from_data(damaged(put("nodes", 1, "attributes", "dim", numbers)))
+    program: Any = damaged(lambda data: None)
+    for _ in range(7):
+        node = {**program["nodes"][1], "attributes": {"dim": {"program": program}}}
+        program = {**damaged(lambda data: None), "nodes": [node] * 300}
+    with pytest.raises(ProgramDataError):
+        Program.from_data(program)
+
+
 def test_lists_and_programs_inside_of_each_other_have_an_end() -> None:
     nested: Any = 1
     for _ in range(500):

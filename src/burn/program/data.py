@@ -46,6 +46,9 @@ MOST_DIMS = 64
 DEEPEST = 8
 """Levels of lists, and of programs inside of programs."""
 
+MOST_ENTRIES = 1 << 20
+"""Entries of lists, those of a list that stands in several places counted in each: small data could go on for ever."""
+
 LONGEST_NAME = 1 << 10
 _DTYPES = {each.name: each for each in (*ARITHMETIC, *STORAGE)}
 _SCALARS = ("float", "int")
@@ -200,6 +203,7 @@ class _Decoder:
     def __init__(self, make: type[Program]) -> None:
         self.make = make
         self.faults: list[str] = []
+        self.entries_left = MOST_ENTRIES
 
     def fault(self, place: str, text: str) -> None:
         self.faults.append(f"{place}: {text}")
@@ -222,6 +226,9 @@ class _Decoder:
 
     def entries(self, data: Any, place: str) -> list[Any]:
         if isinstance(data, list):
+            self.entries_left -= len(data)
+            if self.entries_left < 0:
+                raise ProgramDataError([*self.faults, f"{place}: more than {MOST_ENTRIES:,} entries up to here"])
             return data
         if data is not _ABSENT:
             self.fault(place, f"{_shown(data)} is no list")
@@ -323,7 +330,7 @@ class _Decoder:
         if data is None:
             return None
         if isinstance(data, list):
-            return tuple([number for number in data if self.is_number(number, made, place)])
+            return tuple([number for number in self.entries(data, place) if self.is_number(number, made, place)])
         if not isinstance(data, dict):
             return data if self.is_number(data, made, place) else None
         if list(data) == ["scalar"]:
@@ -358,7 +365,7 @@ class _Decoder:
             if depth >= DEEPEST:
                 self.fault(place, f"more than {DEEPEST} levels")
                 return ()
-            return tuple([self.attribute(each, place, depth + 1) for each in data])
+            return tuple([self.attribute(each, place, depth + 1) for each in self.entries(data, place)])
         if isinstance(data, dict) and len(data) == 1:
             ((kind, held),) = data.items()
             if kind == "program" and depth < DEEPEST:
