@@ -124,7 +124,18 @@ else:
 
 
 class Device(metaclass=_Metaclass):
-    """Who computes. Backends derive from it and provide one method per primitive operation."""
+    """Who computes. Backends derive from it and provide one method per primitive operation.
+
+    A device is interned, so equal ones are one object, and its `repr` is the source that makes it.
+
+    >>> device = burn.NdArray()
+    >>> device is burn.NdArray(), device.autodiff(), device.autodiff().inner()
+    (True, Autodiff(NdArray()), NdArray())
+    >>> device.seed(0)
+    >>> Tensor.random([2], device=device).to_data()
+    TensorData([0.39904642, 0.88052016], shape=[2], dtype=f32)
+    >>> device.sync()
+    """
 
     __constant__ = True
 
@@ -198,13 +209,18 @@ class Device(metaclass=_Metaclass):
     # Numbers
 
     def seed(self, value: int) -> None:
-        """Make every later random draw on this hardware reproducible."""
+        """Make every later random draw on this hardware reproducible; `value` is any int."""
         base = self.base
         base._generator.seed(value)
         base._keyed.clear()
 
     def generator(self, key: Any = None) -> Generator:
-        """The random stream of this hardware, or one of its own for a worker named `key`."""
+        """The random stream of this hardware, or one of its own for a worker named `key`.
+
+        >>> burn.NdArray().seed(7)
+        >>> burn.NdArray().generator().state()
+        (7, 0)
+        """
         base = self.base
         if key is None:
             return base._generator
@@ -220,7 +236,13 @@ class Device(metaclass=_Metaclass):
         """Wait until everything asked of this device is done."""
 
     def memory(self) -> Any:
-        """How many bytes results and plans take, such as `MemoryUse` of `Cpu()`."""
+        """How many bytes results and plans take, on devices that count them such as `Cpu()`.
+
+        >>> burn.Cpu().memory().alive >= 0
+        Traceback (most recent call last):
+            ...
+        AttributeError: 'MemoryUse' object has no attribute 'alive'
+        """
         raise MissingOperation(f"memory: {self!r} does not count its memory; use a device such as Cpu()")
 
     def mark(self) -> None:
@@ -371,7 +393,12 @@ def set_default_factory(factory: Callable[[], Device]) -> None:
 
 
 def set_default_device(device: Device) -> None:
-    """Choose the default device of the whole process."""
+    """Choose the default `device` of the whole process.
+
+    >>> burn.set_default_device(burn.NdArray())
+    >>> Tensor.zeros([2]).device
+    NdArray()
+    """
     global _process_default
     _process_default = device
 
@@ -400,5 +427,10 @@ def default_device(device: None = None) -> Device: ...
 @overload
 def default_device(device: D) -> contextlib.AbstractContextManager[D]: ...
 def default_device(device: Device | None = None) -> Any:
-    """Without argument, the default device; with one, a `with` block in which it is the default."""
+    """Without argument, the default device; with one, a `with` block in which it is the default.
+
+    >>> with burn.default_device(burn.NdArray().autodiff()):
+    ...     Tensor.zeros([2]).device
+    Autodiff(NdArray())
+    """
     return current_device() if device is None else _scope(device)

@@ -149,28 +149,30 @@ def run_examples(path: Path) -> list[str]:
     runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
     for name, text, line in docstrings(path):
         test = doctest.DocTestParser().get_doctest(text, dict(known), name, str(path), line - 1)
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        with surroundings():
             runner.run(test, out=reports.append)
     return reports
+
+
+@contextlib.contextmanager
+def surroundings() -> Iterator[None]:
+    """An empty folder, the reference backend as default device, and its generator at seed 0."""
+    before, device = burn.default_device(), burn.NdArray()
+    burn.set_default_device(device)
+    device.seed(0)
+    try:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            yield
+    finally:
+        burn.set_default_device(before)
 
 
 FILES = [path for path in sorted(SOURCES.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
 
 
-@pytest.fixture
-def surroundings() -> Iterator[None]:
-    """The reference backend as default device, and its generator at seed 0."""
-    before = burn.default_device()
-    device = burn.NdArray()
-    burn.set_default_device(device)
-    device.seed(0)
-    yield
-    burn.set_default_device(before)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCES).with_suffix("")))
-@pytest.mark.usefixtures("surroundings")
-def test_the_examples_of_a_module_run(path: Path) -> None:
+def test_the_examples_of_a_module_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     reports = run_examples(path)
     assert not reports, "\n" + "\n".join(reports)
 

@@ -178,6 +178,10 @@ s = _Specs()
 def ranges_of(operation: str, spec: Any, shape: Sequence[int]) -> list[Range]:
     """Read the `spec` of a tensor, one or a sequence with one for each leading dim: (first, count, step) for each dim.
 
+    Arguments:
+        operation: the name that errors give.
+        shape: the sizes of the tensor.
+
     >>> from burn.tensor.slicing import ranges_of, s
     >>> ranges_of("read", s[1:3], [4, 5])
     [(1, 2, 1), (0, 5, 1)]

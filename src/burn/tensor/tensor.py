@@ -94,33 +94,58 @@ class Tensor(
         return len(self.shape)
 
     def dims(self) -> tuple[builtins.int, ...]:
-        """The sizes as a plain tuple."""
+        """The sizes as a plain tuple.
+
+        >>> Tensor.zeros([2, 3]).dims()
+        (2, 3)
+        """
         return tuple(self.shape)
 
     def num_elements(self) -> builtins.int:
-        """The number of elements."""
+        """The number of elements.
+
+        >>> Tensor.zeros([2, 3]).num_elements()
+        6
+        """
         return self.shape.num_elements()
 
     # Reading
 
     def to_data(self) -> TensorData:
-        """The values on the host."""
+        """The values on the host.
+
+        >>> burn.tensor([1.0, 2.0]).to_data()
+        TensorData([1.0, 2.0], shape=[2], dtype=f32)
+        """
         return TensorData.adopt(self.device.to_host(self.handle), self.dtype)
 
     into_data = try_into_data = to_data
 
     def to_data_as(self, dtype: Any) -> TensorData:
-        """The values on the host, in another dtype."""
+        """The values on the host, in another dtype.
+
+        >>> burn.tensor([1.5, 2.5]).to_data_as("i32")
+        TensorData([1, 2], shape=[2], dtype=i32)
+        """
         return self.to_data().convert(dtype)
 
     async def to_data_async(self) -> TensorData:
-        """The values on the host, for programs that wait on several things at once."""
+        """The values on the host, for programs that wait on several things at once.
+
+        >>> import asyncio
+        >>> asyncio.run(burn.tensor([1, 2]).to_data_async()).tolist()
+        [1, 2]
+        """
         return self.to_data()
 
     into_data_async = to_data_async
 
     def into_scalar(self) -> builtins.float:
-        """The value of a tensor of one element, as a Python number."""
+        """The value of a tensor of one element, as a Python number.
+
+        >>> burn.tensor([1, 2]).sum().into_scalar()
+        3
+        """
         if self.shape.num_elements() != 1:
             raise DataError(
                 f"into_scalar: a tensor of shape {tuple(self.shape)} has {self.shape.num_elements()} elements, not one"
@@ -130,17 +155,30 @@ class Tensor(
     item = try_into_scalar = into_scalar
 
     async def into_scalar_async(self) -> builtins.float:
-        """The value of a tensor of one element, for programs that wait on several things at once."""
+        """The value of a tensor of one element, for programs that wait on several things at once.
+
+        >>> import asyncio
+        >>> asyncio.run(burn.tensor([7]).into_scalar_async())
+        7
+        """
         return self.into_scalar()
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The values as a read-only NumPy array; on the host it shares the tensor's memory."""
+        """The values as a read-only NumPy array; on the host it shares the tensor's memory.
+
+        >>> burn.tensor([1, 2]).numpy()
+        array([1, 2])
+        """
         array = self.device.to_host(self.handle).view()
         array.flags.writeable = False
         return array
 
     def tolist(self) -> Any:
-        """The values as nested Python lists."""
+        """The values as nested Python lists.
+
+        >>> burn.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self.device.to_host(self.handle).tolist()
 
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> np.ndarray[Any, Any]:
@@ -159,7 +197,14 @@ class Tensor(
 
     @staticmethod
     def from_dlpack(other: Any, device: D | None = None, copy: builtins.bool = True) -> Tensor[D]:
-        """A tensor over another library's memory; `copy=False` shares it, and then nobody may write to it."""
+        """A tensor over the memory of another library.
+
+        Arguments:
+            copy: False shares the memory, and then nobody may write to it.
+
+        >>> Tensor.from_dlpack(np.array([1.0, 2.0], np.float32)).tolist()
+        [1.0, 2.0]
+        """
         target = current_device() if device is None else device
         handle = target.base.from_dlpack(other, copy)
         base = dispatch.wrap(target.base, handle)
@@ -175,7 +220,11 @@ class Tensor(
     # Moving
 
     def to_device(self, device: D) -> Tensor[D]:
-        """This tensor on another device. A gradient flows back across."""
+        """This tensor on another device. A gradient flows back across.
+
+        >>> burn.tensor([1, 2]).to_device(burn.NdArray().autodiff()).device
+        Autodiff(NdArray())
+        """
         if device is self.device:
             return self  # type: ignore[return-value]
         if not isinstance(device, Device):
@@ -185,21 +234,38 @@ class Tensor(
     to = to_device
 
     def into_primitive(self) -> Any:
-        """The handle that the device's kernels work on."""
+        """The handle that the device's kernels work on.
+
+        >>> burn.tensor([1, 2], device=burn.NdArray()).into_primitive()
+        array([1, 2])
+        """
         return self.handle
 
     @staticmethod
     def from_primitive(primitive: Any, device: D | None = None) -> Tensor[D]:
-        """A tensor around a handle of `device`."""
+        """A tensor around a handle of `device`, the `primitive`.
+
+        >>> Tensor.from_primitive(np.array([1, 2]), burn.NdArray()).tolist()
+        [1, 2]
+        """
         target = current_device() if device is None else device
         return dispatch.wrap(target, primitive)
 
     def clone(self) -> Tensor[B]:
-        """This tensor: nothing can change it, so it needs no copy."""
+        """This tensor: nothing can change it, so it needs no copy.
+
+        >>> x = burn.tensor([1, 2])
+        >>> x.clone() is x
+        True
+        """
         return self
 
     def can_mut(self) -> builtins.bool:
-        """Whether the device may overwrite the buffer: never, as far as the user can see."""
+        """Whether the device may overwrite the buffer: never, as far as the user can see.
+
+        >>> burn.tensor([1, 2]).can_mut()
+        False
+        """
         return False
 
     # Gradients
@@ -209,23 +275,46 @@ class Tensor(
         """Compute the gradients of everything this tensor depends on, starting from ones.
 
         The graph is released as it is used; `retain_graph` keeps it for another call.
+
+        >>> x = burn.tensor([2.0, 3.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> grads = (x * x).sum().backward()
+        >>> x.grad(grads).tolist()
+        [4.0, 6.0]
         """
         return self.device.backward(self, retain_graph)  # type: ignore[no-any-return]
 
     @grad_method
     def grad(self, grads: Gradients) -> Tensor | None:
-        """The gradient of this tensor, on the inner device; None if none reached it."""
+        """The gradient of this tensor among `grads`, on the inner device; None if none reached it.
+
+        >>> x = burn.tensor([2.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> x.grad((x * 3.0).backward()).tolist()
+        [3.0]
+        """
         self._check_gradients("grad")
         return grads.get(self)
 
     @grad_method
     def grad_remove(self, grads: Gradients) -> Tensor | None:
-        """Take the gradient of this tensor out of `grads`."""
+        """Take the gradient of this tensor out of `grads`.
+
+        >>> x = burn.tensor([2.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> grads = (x * 3.0).backward()
+        >>> x.grad_remove(grads).tolist(), x.grad(grads)
+        ([3.0], None)
+        """
         self._check_gradients("grad_remove")
         return grads.remove(self)
 
     def grad_replace(self, grads: Gradients, gradient: Tensor) -> None:
-        """Put another gradient in the place of this tensor's."""
+        """Put another `gradient` in the place of this tensor's among `grads`.
+
+        >>> x = burn.tensor([2.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> grads = (x * 3.0).backward()
+        >>> x.grad_replace(grads, burn.tensor([1.0], device=burn.NdArray()))
+        >>> x.grad(grads).tolist()
+        [1.0]
+        """
         self._check_gradients("grad_replace")
         grads.replace(self, gradient)
 
@@ -237,19 +326,37 @@ class Tensor(
             )
 
     def require_grad(self) -> Tensor[B]:
-        """This tensor with its gradient kept by `backward`. Without autodiff, itself."""
+        """This tensor with its gradient kept by `backward`. Without autodiff, itself.
+
+        >>> burn.tensor([2.0], device=burn.NdArray().autodiff()).require_grad().is_require_grad()
+        True
+        """
         return self.set_require_grad(True)
 
     def set_require_grad(self, require_grad: builtins.bool) -> Tensor[B]:
-        """This tensor with its gradient kept or not. Without autodiff, itself."""
+        """This tensor with its gradient kept or not, as `require_grad` says. Without autodiff, itself.
+
+        >>> x = burn.tensor([2.0], device=burn.NdArray().autodiff())
+        >>> x.set_require_grad(True).is_require_grad(), x.set_require_grad(False).is_require_grad()
+        (True, False)
+        """
         return self.device.tracked(self, require_grad)
 
     def is_require_grad(self) -> builtins.bool:
-        """Whether `backward` keeps the gradient of this tensor."""
+        """Whether `backward` keeps the gradient of this tensor.
+
+        >>> burn.tensor([2.0]).is_require_grad()
+        False
+        """
         return self.device.is_tracked(self)
 
     def detach(self) -> Tensor[B]:
-        """This tensor cut off from its graph. Without autodiff, itself."""
+        """This tensor cut off from its graph. Without autodiff, itself.
+
+        >>> x = burn.tensor([2.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> x.grad((x * x.detach()).backward()).tolist()
+        [2.0]
+        """
         return self.device.tracked(self, False)
 
     @overload
@@ -257,11 +364,19 @@ class Tensor(
     @overload
     def inner(self) -> Tensor[B]: ...
     def inner(self) -> Tensor[Any]:
-        """This tensor on the device below one `Autodiff`; itself where there is none."""
+        """This tensor on the device below one `Autodiff`; itself where there is none.
+
+        >>> burn.tensor([2.0], device=burn.NdArray().autodiff()).inner().device
+        NdArray()
+        """
         return self.device.inward(self)
 
     def no_grad(self) -> Tensor[Any]:
-        """This tensor below every `Autodiff`."""
+        """This tensor below every `Autodiff`.
+
+        >>> burn.tensor([2.0], device=burn.NdArray().autodiff()).no_grad().device
+        NdArray()
+        """
         tensor: Tensor[Any] = self
         while tensor.device.is_autodiff:
             tensor = tensor.inner()
@@ -269,7 +384,11 @@ class Tensor(
 
     @staticmethod
     def from_inner(tensor: Tensor[D]) -> Tensor[Autodiff[D]]:
-        """`tensor` on `Autodiff` of its device, as a constant."""
+        """`tensor` on `Autodiff` of its device, as a constant.
+
+        >>> Tensor.from_inner(burn.tensor([2.0], device=burn.NdArray())).device
+        Autodiff(NdArray())
+        """
         device = tensor.device.autodiff() if not tensor.device.is_autodiff else Device.autodiff_factory(tensor.device)  # type: ignore[misc]
         return Tensor(device.lift(tensor), device, tensor.dtype, tensor.shape)
 

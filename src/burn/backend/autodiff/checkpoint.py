@@ -15,10 +15,18 @@ class CheckpointStrategy:
 
 
 class NoCheckpointing(CheckpointStrategy):
-    """Keep everything backward needs: the fastest, and the default."""
+    """Keep everything backward needs: the fastest, and the default.
+
+    >>> burn.Autodiff(burn.NdArray(), burn.NoCheckpointing) is burn.NdArray().autodiff()
+    True
+    """
 
 
 class BalancedCheckpointing(CheckpointStrategy):
-    """Keep the results of compute-bound operations, compute memory-bound ones again."""
+    """Keep the results of compute-bound operations, compute memory-bound ones again.
+
+    >>> burn.Autodiff(burn.NdArray(), burn.BalancedCheckpointing)
+    Autodiff(NdArray(), BalancedCheckpointing)
+    """
 
     recomputes = True

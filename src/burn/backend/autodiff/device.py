@@ -27,9 +27,19 @@ I = TypeVar("I", bound=Device, default=Any)  # noqa: E741
 
 
 class Autodiff(Decorator[I]):
-    """Any device, with gradients: `Autodiff(NdArray())`, or `NdArray().autodiff()`.
+    """A device with gradients: `inner` computes, and what it computed is recorded.
 
-    `Autodiff(Autodiff(device))` gives second order. `checkpointing` says what the graph keeps.
+    `Autodiff(Autodiff(device))` gives second order.
+
+    Arguments:
+        checkpointing: what the graph keeps: `NoCheckpointing` or `BalancedCheckpointing`.
+
+    >>> device = burn.Autodiff(burn.NdArray())
+    >>> x = burn.tensor([2.0, 3.0], device=device).require_grad()
+    >>> x.grad((x * x).sum().backward()).tolist()
+    [4.0, 6.0]
+    >>> device.inner(), device.autodiff() is device
+    (NdArray(), True)
     """
 
     def __init__(self, inner: I, checkpointing: type[CheckpointStrategy] = NoCheckpointing) -> None:

@@ -17,9 +17,15 @@ I_co = TypeVar("I_co", bound="Device", default="Device", covariant=True)
 
 
 class Gradients(Generic[I_co]):
-    """The gradient of every tensor that required one, on the device below `Autodiff`.
+    """The gradient of every tensor that required one, on the device below `Autodiff`. `backward` makes them.
 
-    `grads[w]` and `w.grad(grads)` read one; `w.grad_remove(grads)` takes it out.
+    Arguments:
+        by_node: the gradients by the nodes of the graph.
+
+    >>> w = burn.tensor([2.0, 3.0], device=burn.NdArray().autodiff()).require_grad()
+    >>> grads = (w * w).sum().backward()
+    >>> grads[w].tolist(), grads.get(w).tolist(), w in grads, len(grads)
+    ([4.0, 6.0], [4.0, 6.0], True, 1)
     """
 
     def __init__(self, by_node: dict[Node, Tensor[I_co]]) -> None:
@@ -32,21 +38,40 @@ class Gradients(Generic[I_co]):
         return self._by_node.get(_node(tensor))  # type: ignore[arg-type]
 
     def remove(self, tensor: Tensor) -> Tensor[I_co] | None:
-        """Take the gradient of `tensor` out."""
+        """Take the gradient of `tensor` out.
+
+        >>> w = burn.tensor([2.0, 3.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> grads = (w * w).sum().backward()
+        >>> grads.remove(w).tolist(), w in grads
+        ([4.0, 6.0], False)
+        """
         found = self._by_node.pop(_node(tensor), None)  # type: ignore[arg-type]
         if found is not None:
             self.taken.add(getattr(tensor, "id", None))
         return found
 
     def replace(self, tensor: Tensor, gradient: Tensor) -> None:
-        """Put another gradient in the place of the one of `tensor`."""
+        """Put another `gradient` in the place of the one of `tensor`.
+
+        >>> w = burn.tensor([2.0, 3.0], device=burn.NdArray().autodiff()).require_grad()
+        >>> grads = (w * w).sum().backward()
+        >>> grads.replace(w, grads[w].clamp_max(5.0))
+        >>> grads[w].tolist()
+        [4.0, 5.0]
+        """
         node = _node(tensor)
         if node is None:
             raise AutodiffError("grad_replace: this tensor requires no gradient; create it with .require_grad()")
         self._by_node[node] = gradient  # type: ignore[assignment]
 
     def owners(self) -> set[Any]:
-        """The ids of the parameters whose gradients are here."""
+        """The ids of the parameters whose gradients are here.
+
+        >>> layer = nn.LinearConfig(2, 1).init(burn.NdArray().autodiff())
+        >>> grads = layer(Tensor.ones([1, 2], burn.NdArray())).sum().backward()
+        >>> grads.owners() == {layer.weight.id, layer.bias.id}
+        True
+        """
         return {owner for node in self._by_node if (owner := getattr(node, "owner", None)) is not None}
 
     def __getitem__(self, tensor: Tensor) -> Tensor[I_co]:

@@ -10,5 +10,10 @@ from burn.tensor import Tensor
 
 
 def reduce_to_shape(gradient: Tensor[Any], shape: Sequence[int]) -> Tensor[Any]:
-    """Sum a gradient over the dims along which its operand was broadcast to it."""
+    """Sum a gradient over the dims along which its operand, of `shape`, was broadcast to it.
+
+    >>> from burn.backend.autodiff import reduce_to_shape
+    >>> reduce_to_shape(Tensor.ones([3, 2]), (2,)).tolist()
+    [3.0, 3.0]
+    """
     return gradient if gradient.shape == shape else sum_to(gradient, shape)

@@ -30,7 +30,14 @@ class NdArray(
     Activation, Convolution, Creation, Elementwise, Indexing, Linalg, Movement, Normalization, Pooling, Quantization,
     Random, Reduce, Signal, Sort, Spatial, HostArrays,
 ):  # fmt: skip
-    """NumPy on the CPU. `NdArray(float=f64)` chooses the dtypes that new tensors get."""
+    """NumPy on the CPU: the reference.
+
+    Arguments:
+        float, int: the dtypes that new tensors get.
+
+    >>> Tensor.zeros([2], burn.NdArray(float=burn.f64)).dtype
+    f64
+    """
 
     label = "ndarray"
 

@@ -167,27 +167,51 @@ class ElementwiseMethods:
     __hash__ = object.__hash__
 
     def rsub_scalar(self: Tensor[B], other: float) -> Tensor[B]:  # type: ignore[misc]
-        """Subtract this tensor from a number."""
+        """Subtract this tensor from a number.
+
+        >>> burn.tensor([1, 2]).rsub_scalar(10).tolist()
+        [9, 8]
+        """
         return arithmetic.sub(other, self)
 
     def float(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """Convert to the device's float dtype (a float tensor stays as it is)."""
+        """Convert to the device's float dtype (a float tensor stays as it is).
+
+        >>> burn.tensor([1, 2]).float().tolist()
+        [1.0, 2.0]
+        """
         return self if self.dtype.is_float else self.cast(self.device.float_dtype)
 
     def int(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """Convert to the device's int dtype, truncating towards zero."""
+        """Convert to the device's int dtype, truncating towards zero.
+
+        >>> burn.tensor([1.9, -1.9]).int().tolist()
+        [1, -1]
+        """
         return self if self.dtype.is_int else self.cast(self.device.int_dtype)
 
     def bool(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """Tell which elements are not zero."""
+        """Tell which elements are not zero.
+
+        >>> burn.tensor([0, 2]).bool().tolist()
+        [False, True]
+        """
         return self if self.dtype.is_bool else self.cast("bool")
 
     def to_full_precision(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """Convert to f32."""
+        """Convert to f32.
+
+        >>> burn.tensor([1.0], dtype="f16").to_full_precision().dtype
+        f32
+        """
         return self.cast(f32)
 
     def from_full_precision(self: Tensor[B], tensor: Tensor[Any]) -> Tensor[B]:  # type: ignore[misc]
-        """Convert `tensor` to the dtype of this one."""
+        """Convert `tensor` to the dtype of this one.
+
+        >>> burn.tensor([1.0], dtype="f16").from_full_precision(burn.tensor([2.0])).dtype
+        f16
+        """
         return tensor.cast(self.dtype)
 
 

@@ -41,19 +41,48 @@ class IndexingMethods:
     write_cache = selection.write_cache
 
     def slice(self: Tensor[B], spec: Any) -> Tensor[B]:  # type: ignore[misc]
-        """Read a part of each dim; the rank stays. Specs: see `burn.tensor.slicing`."""
+        """Read a part of each dim; the rank stays.
+
+        Arguments:
+            spec: parts of the leading dims: ints, ranges, slices, tuples of bounds, strings, or `burn.tensor.s[...]`.
+
+        >>> x = burn.tensor([[1, 2, 3], [4, 5, 6]])
+        >>> x.slice([0, range(1, 3)]).tolist(), x.slice("..,-1").tolist()
+        ([[2, 3]], [[3], [6]])
+        """
         return indexing.slice(self, ranges_of("slice", spec, self.shape))
 
     def slice_assign(self: Tensor[B], spec: Any, values: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """Write values over a part of each dim; their shape must be that of the part."""
+        """Write `values` over a part of each dim; their shape must be that of the part.
+
+        Arguments:
+            spec: as in `slice`.
+
+        >>> burn.tensor([1, 2, 3]).slice_assign([range(1, 3)], burn.tensor([8, 9])).tolist()
+        [1, 8, 9]
+        """
         return indexing.slice_assign(self, ranges_of("slice_assign", spec, self.shape), values)
 
     def slice_fill(self: Tensor[B], spec: Any, value: float) -> Tensor[B]:  # type: ignore[misc]
-        """Write one number over a part of each dim."""
+        """Write the number `value` over a part of each dim.
+
+        Arguments:
+            spec: as in `slice`.
+
+        >>> burn.tensor([1, 2, 3]).slice_fill([range(1, 3)], 0).tolist()
+        [1, 0, 0]
+        """
         return indexing.slice_fill(self, ranges_of("slice_fill", spec, self.shape), value)
 
     def slice_dim(self: Tensor[B], dim: int, spec: Any) -> Tensor[B]:  # type: ignore[misc]
-        """Read a part of one dim."""
+        """Read a part of one dim.
+
+        Arguments:
+            spec: an int, a range, a slice, a tuple of bounds or a string.
+
+        >>> burn.tensor([[1, 2, 3], [4, 5, 6]]).slice_dim(1, range(0, 2)).tolist()
+        [[1, 2], [4, 5]]
+        """
         place = axis("slice_dim", dim, len(self.shape))
         chosen = Slice.of(spec).resolve(self.shape[place])
         return indexing.slice(self, indexing.one_range(self.shape, place, chosen))

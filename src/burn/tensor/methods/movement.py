@@ -84,48 +84,84 @@ class MovementMethods:
     split_with_sizes = joining.split_with_sizes
 
     def squeeze_dim(self: Tensor[B], dim: int) -> Tensor[B]:  # type: ignore[misc]
-        """Remove a dim, which must have size 1."""
+        """Remove a dim, which must have size 1.
+
+        >>> Tensor.zeros([2, 1, 3]).squeeze_dim(1).shape
+        Shape([2, 3])
+        """
         return self.squeeze(axis("squeeze_dim", dim, len(self.shape)))
 
     def squeeze_all(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """Remove every dim of size 1."""
+        """Remove every dim of size 1.
+
+        >>> Tensor.zeros([1, 2, 1]).squeeze_all().shape
+        Shape([2])
+        """
         return self.squeeze()
 
     def iter_dim(self, dim: int) -> DimIter:
-        """Go through the slices of size 1 along a dim, which stays."""
+        """Go through the slices of size 1 along a dim, which stays.
+
+        >>> [each.tolist() for each in burn.tensor([[1, 2], [3, 4]]).iter_dim(1)]
+        [[[1], [3]], [[2], [4]]]
+        """
         return DimIter(self, axis("iter_dim", dim, len(self.shape)))  # type: ignore[arg-type, attr-defined]
 
     def inplace(self: Tensor[B], function: Callable[[Tensor[B]], Tensor[B]]) -> Tensor[B]:  # type: ignore[misc]
-        """`function` of this tensor: write `x = x.inplace(f)`. The device decides whether memory is reused."""
+        """`function` of this tensor: write `x = x.inplace(f)`. The device decides whether memory is reused.
+
+        >>> burn.tensor([1, 2]).inplace(lambda x: x + 1).tolist()
+        [2, 3]
+        """
         return function(self)
 
     def extract(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]
-        """This tensor: nothing needs to be left in its place."""
+        """This tensor: nothing needs to be left in its place.
+
+        >>> burn.tensor([1, 2]).extract().tolist()
+        [1, 2]
+        """
         return self
 
     # Masks are true outside what they are named after: they mark what is to be filled.
 
     @staticmethod
     def tril_mask(shape: Any, offset: int = 0, device: D | None = None) -> Tensor[D]:
-        """False in the lower triangle, up to the diagonal `offset`, and True above it."""
+        """Make a mask of a shape: False in the lower triangle, up to the diagonal `offset`, and True above it.
+
+        >>> Tensor.tril_mask([2, 2]).tolist()
+        [[False, True], [False, False]]
+        """
         distances, sizes = _distances("tril_mask", shape, device)
         return distances.greater(offset).expand(sizes)  # type: ignore[no-any-return]
 
     @staticmethod
     def triu_mask(shape: Any, offset: int = 0, device: D | None = None) -> Tensor[D]:
-        """False in the upper triangle, from the diagonal `offset`, and True below it."""
+        """Make a mask of a shape: False in the upper triangle, from the diagonal `offset`, and True below it.
+
+        >>> Tensor.triu_mask([2, 2]).tolist()
+        [[False, False], [True, False]]
+        """
         distances, sizes = _distances("triu_mask", shape, device)
         return distances.lower(offset).expand(sizes)  # type: ignore[no-any-return]
 
     @staticmethod
     def diag_mask(shape: Any, offset: int = 0, device: D | None = None) -> Tensor[D]:
-        """False on the diagonal `offset` and True elsewhere."""
+        """Make a mask of a shape: False on the diagonal `offset` and True elsewhere.
+
+        >>> Tensor.diag_mask([2, 2]).tolist()
+        [[False, True], [True, False]]
+        """
         distances, sizes = _distances("diag_mask", shape, device)
         return distances.not_equal(offset).expand(sizes)  # type: ignore[no-any-return]
 
     @staticmethod
     def cartesian_grid(shape: Any, device: D | None = None) -> Tensor[D]:
-        """The coordinates of every place of a shape: the result has one more dim, with one number per dim."""
+        """The coordinates of every place of a shape: the result has one more dim, with one number per dim.
+
+        >>> Tensor.cartesian_grid([2, 2]).tolist()
+        [[[0, 0], [0, 1]], [[1, 0], [1, 1]]]
+        """
         sizes = as_shape("cartesian_grid", shape)
         if not sizes:
             raise ShapeError("cartesian_grid: the shape must have at least 1 dim")

@@ -23,7 +23,17 @@ class QuantizationMethods:
     def quantize(  # type: ignore[misc]
         self: Tensor[B], scheme: QuantizationScheme, qparams: QuantizationParameters
     ) -> QuantizedTensor:
-        """Keep this tensor as integers, in steps of the given scale (and around a zero point, in affine mode)."""
+        """Keep this tensor as integers, in steps of a given scale.
+
+        Arguments:
+            scheme: which elements share a scale, and which integers stand for them.
+            qparams: the scale, and in affine mode the zero point.
+
+        >>> from burn.tensor.quantization import PerTensor, QuantizationParameters
+        >>> q = burn.tensor([0.5, -1.0]).quantize(PerTensor(), QuantizationParameters(0.25))
+        >>> q.values.tolist(), q.dequantize().tolist()
+        ([2, -4], [0.5, -1.0])
+        """
         from burn.tensor.quantization import quantize
 
         return quantize(self, scheme, qparams)
@@ -31,11 +41,25 @@ class QuantizationMethods:
     def quantize_dynamic(  # type: ignore[misc]
         self: Tensor[B], scheme: QuantizationScheme, calibration: Calibration | None = None
     ) -> QuantizedTensor:
-        """Keep this tensor as integers that cover its own range: all of it, if no other calibration is given."""
+        """Keep this tensor as integers that cover its own range.
+
+        Arguments:
+            scheme: which elements share a scale, and which integers stand for them.
+            calibration: how the range is found; all of it if None.
+
+        >>> from burn.tensor.quantization import PerTensor
+        >>> burn.tensor([1.0, -127.0]).quantize_dynamic(PerTensor()).values.tolist()
+        [1, -127]
+        """
         from burn.tensor.quantization import Calibration, quantize_dynamic
 
         return quantize_dynamic(self, scheme, Calibration.MinMax if calibration is None else calibration)
 
     def dequantize(self: Tensor[B]) -> Tensor[Any]:  # type: ignore[misc]
-        """The floats of a quantised tensor; a float tensor is its own."""
+        """The floats of a quantised tensor; a float tensor is its own.
+
+        >>> from burn.tensor.quantization import PerTensor
+        >>> burn.tensor([1.0, -127.0]).quantize_dynamic(PerTensor()).dequantize().tolist()
+        [1.0, -127.0]
+        """
         return self

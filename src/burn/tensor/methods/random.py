@@ -67,11 +67,20 @@ class RandomMethods:
         return draw("int_random", shape, distribution, chosen, target)
 
     def random_like(self: Tensor[B], distribution: Distribution = Distribution.Default) -> Tensor[B]:  # type: ignore[misc]
-        """Draw a tensor of the same shape, dtype and device."""
+        """Draw a tensor of the same shape, dtype and device from a `distribution`.
+
+        >>> burn.NdArray().seed(0)
+        >>> Tensor.zeros([2], burn.NdArray()).random_like().to_data()
+        TensorData([0.39904642, 0.88052016], shape=[2], dtype=f32)
+        """
         return draw("random_like", self.shape, distribution, self.device, self.dtype)
 
     def bernoulli(self: Tensor[B], dtype: Any = None) -> Tensor[B]:  # type: ignore[misc]
-        """Draw 1 with the probability that each element gives, and 0 otherwise, in `dtype` or the tensor's own."""
+        """Draw 1 with the probability that each element gives, and 0 otherwise, in `dtype` or the tensor's own.
+
+        >>> burn.tensor([0.0, 1.0]).bernoulli().tolist()
+        [0.0, 1.0]
+        """
         if not self.dtype.is_float:
             raise DTypeError(f"bernoulli: probabilities are floats, got {self.dtype}; convert it with .float()")
         chances = self.detach()
@@ -83,6 +92,9 @@ class RandomMethods:
         """Draw `num_samples` indices for each row of weights along the last dim, which need not add up to 1.
 
         An index is drawn as often as its weight says, with replacement; the other dims are kept.
+
+        >>> burn.tensor([[0.0, 1.0], [1.0, 0.0]]).categorical(3).tolist()
+        [[1, 1, 1], [0, 0, 0]]
         """
         count = _count(num_samples)
         if not self.shape or not self.shape[-1]:

@@ -72,5 +72,12 @@ class ReduceMethods:
     def all_close(  # type: ignore[misc]
         self: Tensor[B], other: Tensor[Any] | float, *, rtol: float = 1e-5, atol: float = 1e-8
     ) -> builtins.bool:
-        """Whether every element is close to that of `other`, as `is_close` tells. Reads the answer."""
+        """Whether every element is close to that of `other`, as `is_close` tells. Reads the answer.
+
+        Arguments:
+            rtol, atol: the relative and the absolute tolerance.
+
+        >>> burn.tensor([1.0, 2.0]).all_close(burn.tensor([1.0, 2.000001]))
+        True
+        """
         return builtins.bool(reduce.is_close(self, other, rtol=rtol, atol=atol).all())

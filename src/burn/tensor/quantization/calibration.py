@@ -23,7 +23,16 @@ METHODS = ("MinMax", "AbsMean", "Percentile")
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """A way to find the range. Take `Calibration.MinMax`, `Calibration.AbsMean` or `Calibration.Percentile(p)`."""
+    """A way to find the range. Take `Calibration.MinMax`, `Calibration.AbsMean` or `Calibration.Percentile(p)`.
+
+    Arguments:
+        method: one of these three names.
+        percent: of the elements that are covered.
+
+    >>> from burn.tensor.quantization import Calibration
+    >>> Calibration.MinMax, Calibration.Percentile(99.0)
+    (Calibration.MinMax, Calibration.Percentile(99.0))
+    """
 
     method: str
     percent: float = 100.0
@@ -43,7 +52,13 @@ class Calibration:
         return cls("Percentile", float(percent))
 
     def compute_range(self, tensor: Tensor[Any], scheme: QuantizationScheme) -> CalibrationRange:
-        """The smallest and the largest float to cover, for each scale of the scheme."""
+        """The smallest and the largest float of `tensor` to cover, for each scale of the scheme.
+
+        >>> from burn.tensor.quantization import Calibration, PerTensor
+        >>> found = Calibration.MinMax.compute_range(burn.tensor([-1.0, 3.0]), PerTensor())
+        >>> found.min.tolist(), found.max.tolist()
+        ([-1.0], [3.0])
+        """
         shape, dims = scheme.layout(tensor.shape)
         if not math.prod(shape):
             raise ShapeError(f"quantize: a tensor of shape {tuple(tensor.shape)} has no elements and so no range")

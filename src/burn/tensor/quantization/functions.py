@@ -14,7 +14,15 @@ from burn.tensor.tensor import Tensor
 
 
 def quantize(x: Tensor[Any], scheme: QuantizationScheme, parameters: QuantizationParameters) -> QuantizedTensor:
-    """`x` as integers of the scheme's type, in steps of the given scale."""
+    """Make integers of the scheme's type of `x`, in steps of the given scale.
+
+    Arguments:
+        parameters: the scale, and in affine mode the zero point.
+
+    >>> from burn.tensor.quantization import PerTensor, QuantizationParameters, quantize
+    >>> quantize(burn.tensor([0.5, -1.0]), PerTensor(), QuantizationParameters(0.25)).values.tolist()
+    [2, -4]
+    """
     check_scheme("quantize", scheme)
     x = x.dequantize().detach()
     scale, zero = _parameters("quantize", x, scheme, parameters)
@@ -26,7 +34,15 @@ def quantize(x: Tensor[Any], scheme: QuantizationScheme, parameters: Quantizatio
 
 
 def quantize_dynamic(x: Tensor[Any], scheme: QuantizationScheme, calibration: Calibration) -> QuantizedTensor:
-    """`x` as integers that cover the range which the calibration finds in it."""
+    """Make integers of `x` that cover the range which the `calibration` finds in it.
+
+    Arguments:
+        scheme: which elements share a scale, and which integers stand for them.
+
+    >>> from burn.tensor.quantization import Calibration, PerTensor, quantize_dynamic
+    >>> quantize_dynamic(burn.tensor([1.0, -127.0]), PerTensor(), Calibration.MinMax).values.tolist()
+    [1, -127]
+    """
     return quantize(x, scheme, _measured("quantize_dynamic", x, scheme, calibration))
 
 
@@ -36,10 +52,17 @@ def fake_quantize(
     parameters: QuantizationParameters | None = None,
     calibration: Calibration = Calibration.MinMax,
 ) -> Tensor[Any]:
-    """The floats that `x` has once it was quantised and dequantised, with a gradient that passes straight through.
+    """Give the floats that `x` has once it was quantised and dequantised, with a gradient that passes straight through.
 
-    A model trained with its weights under this function learns weights that survive the rounding. Without
-    `parameters` they are computed from `x`; no gradient flows through them.
+    A model trained with its weights under this function learns weights that survive the rounding.
+
+    Arguments:
+        scheme: which elements share a scale, and which integers stand for them.
+        parameters: the scale and zero point; computed from `x` by the `calibration` if None, without a gradient.
+
+    >>> from burn.tensor.quantization import PerTensor, QuantizationParameters, fake_quantize
+    >>> fake_quantize(burn.tensor([0.6, -1.0]), PerTensor(), QuantizationParameters(0.25)).tolist()
+    [0.5, -1.0]
     """
     check_scheme("fake_quantize", scheme)
     if parameters is None:
@@ -53,7 +76,11 @@ def fake_quantize(
 
 
 def check_scheme(operation: str, scheme: Any) -> None:
-    """Refuse what is no scheme."""
+    """Refuse what is no `scheme`; the error names the `operation`.
+
+    >>> from burn.tensor.quantization import PerTensor, check_scheme
+    >>> check_scheme("quantize", PerTensor())
+    """
     if not isinstance(scheme, QuantizationScheme):
         raise ArgumentError(f"{operation}: {scheme!r} is no QuantizationScheme; write QuantizationScheme.PerTensor()")
 

@@ -19,6 +19,17 @@ class QuantizedTensor(Tensor[Any]):
     It is a tensor of that float dtype: an operation that reads it gets the floats, computed anew each
     time, so that only the small form stays in memory. No gradient flows into it. In a tree it is not a
     leaf: its parts are, so that a captured function receives the integers.
+
+    Arguments:
+        values, scale, zero: the integers, the step between them and the integer that means 0.0.
+        scheme: which elements share a scale.
+
+    >>> from burn.tensor.quantization import PerTensor
+    >>> q = burn.tensor([1.0, -127.0]).quantize_dynamic(PerTensor())
+    >>> q.values.tolist(), q.scale.tolist(), q.dequantize().tolist(), q.num_bytes()
+    ([1, -127], [1.0], [1.0, -127.0], 6)
+    >>> (q + 1.0).tolist()
+    [2.0, -126.0]
     """
 
     __slots__ = ("scale", "scheme", "values", "zero")
@@ -79,21 +90,45 @@ class QuantizedTensor(Tensor[Any]):
         return self.dequantize().cast(target)
 
     def to_device(self, device: Device) -> QuantizedTensor:
-        """The same integers and scales on another device."""
+        """The same integers and scales on another device.
+
+        >>> from burn.tensor.quantization import PerTensor
+        >>> q = burn.tensor([1.0, -127.0]).quantize_dynamic(PerTensor())
+        >>> q.to_device(burn.NdArray().autodiff()).device
+        Autodiff(NdArray())
+        """
         return self._of([each.to_device(device) for each in self.parts])
 
     to = to_device
 
     def detach(self) -> QuantizedTensor:
-        """Itself: no gradient flows into it."""
+        """Itself: no gradient flows into it.
+
+        >>> from burn.tensor.quantization import PerTensor
+        >>> q = burn.tensor([1.0, -127.0]).quantize_dynamic(PerTensor())
+        >>> q.detach() is q
+        True
+        """
         return self
 
     def inner(self) -> QuantizedTensor:
-        """The same integers and scales below one `Autodiff`."""
+        """The same integers and scales below one `Autodiff`.
+
+        >>> from burn.tensor.quantization import PerTensor
+        >>> x = burn.tensor([1.0, -127.0], device=burn.NdArray().autodiff())
+        >>> x.quantize_dynamic(PerTensor()).inner().device
+        NdArray()
+        """
         return self._of([each.inner() for each in self.parts])
 
     def no_grad(self) -> QuantizedTensor:
-        """The same integers and scales below every `Autodiff`."""
+        """The same integers and scales below every `Autodiff`.
+
+        >>> from burn.tensor.quantization import PerTensor
+        >>> x = burn.tensor([1.0, -127.0], device=burn.NdArray().autodiff())
+        >>> x.quantize_dynamic(PerTensor()).no_grad().device
+        NdArray()
+        """
         return self._of([each.no_grad() for each in self.parts])
 
     def _of(self, parts: Sequence[Tensor[Any]]) -> QuantizedTensor:

@@ -20,6 +20,11 @@ class QuantizationMode(enum.Enum):
 
     `Symmetric` computes `q * scale`; `Affine` computes `(q - zero) * scale`, which covers a range that is not
     centred on 0.0 with no integer wasted. Both have an integer that means 0.0 exactly.
+
+
+    >>> from burn.tensor.quantization import PerTensor, QuantizationMode
+    >>> burn.tensor([0.0, 254.0]).quantize_dynamic(PerTensor(QuantizationMode.Affine)).values.tolist()
+    [-127, 127]
     """
 
     Symmetric = "Symmetric"
@@ -30,7 +35,13 @@ class QuantizationMode(enum.Enum):
 
 
 class QuantizationType(enum.Enum):
-    """Which integers stand for floats. All are stored as i8; F uses the full range, S a symmetric one."""
+    """Which integers stand for floats. All are stored as i8; F uses the full range, S a symmetric one.
+
+
+    >>> from burn.tensor.quantization import QuantizationType
+    >>> QuantizationType.Q4F.low, QuantizationType.Q4F.high, QuantizationType.Q4F.bits
+    (-8, 7, 4)
+    """
 
     QInt8 = ("QInt8", -127, 127)
     Q8F = ("Q8F", -128, 127)
@@ -61,7 +72,12 @@ class QuantizationType(enum.Enum):
 
 @dataclass(frozen=True)
 class CalibrationRange:
-    """The floats that the integers of a scheme will cover."""
+    """The floats from `min` to `max` that the integers of a scheme will cover.
+
+    >>> from burn.tensor.quantization import CalibrationRange, PerTensor
+    >>> PerTensor().compute_q_params(CalibrationRange(burn.tensor([-127.0]), burn.tensor([10.0]))).scale.tolist()
+    [1.0]
+    """
 
     min: Tensor[Any]
     max: Tensor[Any]
@@ -71,7 +87,13 @@ class CalibrationRange:
 class QuantizationParameters:
     """The step between two integers, and the integer that means 0.0: numbers, or tensors that broadcast.
 
-    A symmetric scheme has no zero point, an affine one needs it.
+    Arguments:
+        scale: the step.
+        zero: the zero point, which an affine scheme needs and a symmetric one has not.
+
+    >>> from burn.tensor.quantization import QuantizationParameters
+    >>> QuantizationParameters(scale=0.25)
+    QuantizationParameters(scale=0.25, zero=None)
     """
 
     scale: Any
@@ -80,7 +102,17 @@ class QuantizationParameters:
 
 @dataclass(frozen=True)
 class QuantizationScheme:
-    """Which elements share a scale: `PerTensor`, `PerChannel` or `PerBlock`, and the integers used."""
+    """Which elements share a scale: `PerTensor`, `PerChannel` or `PerBlock`, and the integers used.
+
+    Arguments:
+        mode: whether there are zero points.
+        value: which integers stand for floats.
+
+    >>> from burn.tensor.quantization import QuantizationScheme
+    >>> scheme = QuantizationScheme.PerChannel()
+    >>> scheme.describe(), scheme.is_affine
+    ('PerChannel(Symmetric, QInt8, 0)', False)
+    """
 
     mode: QuantizationMode = QuantizationMode.Symmetric
     value: QuantizationType = QuantizationType.QInt8
@@ -106,11 +138,21 @@ class QuantizationScheme:
         return self.mode is QuantizationMode.Affine
 
     def layout(self, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
-        """The shape in which elements of one scale lie along dims of their own, and these dims."""
+        """The shape in which elements of one scale lie along dims of their own, and these dims.
+
+        >>> from burn.tensor.quantization import PerBlock
+        >>> PerBlock(size=2).layout(burn.Shape(3, 4))
+        (Shape([3, 2, 2]), (2,))
+        """
         raise NotImplementedError
 
     def compute_q_params(self, observed: CalibrationRange) -> QuantizationParameters:
-        """Scale and zero point with which the integers cover a range of floats."""
+        """Scale and zero point with which the integers cover the `observed` range of floats.
+
+        >>> from burn.tensor.quantization import CalibrationRange, PerTensor
+        >>> PerTensor().compute_q_params(CalibrationRange(burn.tensor([-127.0]), burn.tensor([10.0]))).scale.tolist()
+        [1.0]
+        """
         steps = self.value.high - self.value.low
         if not self.is_affine:
             largest = observed.min.abs().max_pair(observed.max.abs())
@@ -144,7 +186,15 @@ def _plain(setting: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class PerTensor(QuantizationScheme):
-    """One scale for all elements."""
+    """One scale for all elements.
+
+    Arguments:
+        mode, value: whether there are zero points, and the integers used.
+
+    >>> from burn.tensor.quantization import PerTensor, QuantizationType
+    >>> burn.tensor([1.0, -7.0]).quantize_dynamic(PerTensor(value=QuantizationType.Q4S)).values.tolist()
+    [1, -7]
+    """
 
     def layout(self, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         return shape, tuple(range(len(shape)))
@@ -155,7 +205,16 @@ class PerTensor(QuantizationScheme):
 
 @dataclass(frozen=True, repr=False)
 class PerChannel(QuantizationScheme):
-    """One scale for each index of a dim."""
+    """One scale for each index of a dim.
+
+    Arguments:
+        mode, value: whether there are zero points, and the integers used.
+        dim: the dim of the channels.
+
+    >>> from burn.tensor.quantization import PerChannel
+    >>> burn.tensor([[1.0, -127.0], [254.0, 0.0]]).quantize_dynamic(PerChannel()).scale.tolist()
+    [[1.0], [2.0]]
+    """
 
     dim: int = 0
 
@@ -166,7 +225,16 @@ class PerChannel(QuantizationScheme):
 
 @dataclass(frozen=True, repr=False)
 class PerBlock(QuantizationScheme):
-    """One scale for each block of elements: an int for blocks along the last dim, a tuple for the last dims."""
+    """One scale for each block of elements.
+
+    Arguments:
+        mode, value: whether there are zero points, and the integers used.
+        size: an int for blocks along the last dim, a tuple for the last dims.
+
+    >>> from burn.tensor.quantization import PerBlock
+    >>> burn.tensor([1.0, -127.0, 254.0, 0.0]).quantize_dynamic(PerBlock(size=2)).scale.tolist()
+    [[1.0], [2.0]]
+    """
 
     size: int | tuple[int, ...] = (32,)
 
