@@ -40,12 +40,35 @@ class ArgumentError(BurnError, ValueError):
     """A Python argument outside the values the operation takes."""
 
 
+class CallError(ArgumentError, TypeError):
+    """Arguments that do not fit the signature: too many, too few, or unknown names.
+
+    >>> burn.tensor([1.0]).cumsum(axis=0)
+    Traceback (most recent call last):
+    burn.errors.CallError: cumsum: unknown argument 'axis'; did you mean 'dim'?; missing dim; write cumsum(x, dim)
+    """
+
+
 class MissingOperation(BurnError, NotImplementedError):
     """A backend that lacks an operation, or a package that is not installed."""
 
 
 class OutOfMemory(BurnError, MemoryError):
     """More memory than the device can give."""
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: tensors and arrays by type and shape, other values cut to one short line.
+
+    >>> from burn.errors import shown
+    >>> shown("cuda"), shown(np.zeros((2, 3)))
+    ("'cuda'", 'ndarray of shape (2, 3)')
+    """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"{type(value).__name__} of shape {tuple(shape)}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
 
 
 def too_large(operation: str, shape: Sequence[int], dtype: Any, where: object) -> OutOfMemory:

@@ -126,6 +126,15 @@ WRITE: dict[str, dict[str, str]] = {
 """By place, then by name: what to write."""
 
 
+KEYWORDS = {
+    "axis": "dim", "axes": "dims", "keepdims": "keepdim", "input": "x", "other": "y", "index": "indices",
+    "src": "values", "source": "values", "start_dim": "start", "end_dim": "end", "pad": "pads", "a_min": "min",
+    "a_max": "max", "shape": "sizes", "size": "shape", "dim": "dims", "dims": "dim", "value": "fill_value",
+    "mask": "condition", "dim0": "dim1", "newshape": "shape", "repeats": "sizes",
+}  # fmt: skip
+"""Names of arguments in PyTorch and NumPy, and ours."""
+
+
 def advice(place: str, name: str, known: Iterable[str] = ()) -> str:
     """`; write ...` for a name of another library, else `; did you mean ...?` for a near one, else nothing."""
     found = WRITE.get(place, {}).get(name)
@@ -161,3 +170,10 @@ def _imports(frame: object) -> bool:
     """Whether a frame stands at the instruction of `from ... import ...`."""
     code, position = frame.f_code.co_code, frame.f_lasti  # type: ignore[attr-defined]
     return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"  # type: ignore[no-any-return]
+
+
+def keyword(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'dim'?` for an argument that is not taken, or nothing."""
+    names = list(known)
+    near = KEYWORDS.get(name)
+    return f"; did you mean {near!r}?" if near in names else advice("", name, names)

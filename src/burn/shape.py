@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex
 
-from burn.errors import ArgumentError, ShapeError
+from burn.errors import ArgumentError, DataError, ShapeError, shown
 
 
 class Shape(tuple[int, ...]):
@@ -148,12 +148,12 @@ def as_ints(operation: str, name: str, value: Any) -> tuple[int, ...]:
     """Read an int or a sequence of ints."""
     try:
         return (operator.index(value),)
-    except TypeError:
+    except (TypeError, DataError):
         pass
     try:
         return tuple(operator.index(each) for each in value)
-    except TypeError:
-        raise ArgumentError(f"{operation}: {name} must be an int or a sequence of ints, got {value!r}") from None
+    except (TypeError, DataError):
+        raise ArgumentError(f"{operation}: {name} must be an int or a sequence of ints, got {shown(value)}") from None
 
 
 def as_tuple(operation: str, name: str, value: Any, length: int) -> tuple[int, ...]:
@@ -170,8 +170,8 @@ def axis(operation: str, dim: SupportsIndex, rank: int) -> int:
     """Read one dim, counting from the end when it is negative."""
     try:
         index = operator.index(dim)
-    except TypeError:
-        raise ArgumentError(f"{operation}: dim must be an int, got {dim!r}") from None
+    except (TypeError, DataError):
+        raise ArgumentError(f"{operation}: dim must be an int, got {shown(dim)}") from None
     if index < 0:
         index += rank
     if not 0 <= index < rank:

@@ -41,8 +41,11 @@ def test_numpy_operators_leave_the_work_to_the_tensor():
     x = burn.tensor([1.0, 2.0], device=NdArray())
     assert isinstance(np.float32(2.0) * x, Tensor)
     assert (np.float32(2.0) * x).dtype is burn.f32
-    with pytest.raises(TypeError, match="must be a Tensor, got ndarray; write burn.tensor"):
-        np.ones(2) * x
+    product = np.array([2.0, 3.0], np.float32) * x
+    assert isinstance(product, Tensor)
+    assert product.dtype is burn.f32
+    assert product.tolist() == [2.0, 6.0]
+    assert (x - np.array([[1.0], [2.0]])).tolist() == [[0.0, 1.0], [-1.0, 0.0]]
 
 
 @pytest.mark.parametrize("device", [NdArray(), LibTorch("cpu"), NdArray().autodiff()], ids=repr)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.device import Device, common_device
-from burn.dtype import FLOATS, DType, f64, i64, promote, promote_all
-from burn.errors import DTypeError, too_large
+from burn.dtype import FLOATS, DType, f64, from_numpy, i64, promote, promote_all
+from burn.errors import BurnError, CallError, DTypeError, too_large
 from burn.ops.memory import Memory
 from burn.ops.op import Op
 from burn.scalar import Scalar
@@ -40,16 +40,31 @@ def set_tensor_class(cls: type) -> None:
     globals()["Tensor"] = cls
 
 
-def not_a_tensor(op: Op, name: str, value: Any) -> DTypeError:
+def not_a_tensor(op: Op, name: str, value: Any) -> BurnError:
     """The error for a host value where a tensor is needed."""
+    if value is NOTHING:
+        return CallError(f"{op.name}: missing {name}; write {op.signature()}")
     given = type(value).__name__
     return DTypeError(f"{op.name}: {name} must be a Tensor, got {given}; write burn.tensor(...) around it")
+
+
+def positional(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments of a call in the order of the signature, some of which were given by name."""
+    return op.unbind(*op.bind(tuple(each for each in args if each is not NOTHING), kwargs))
 
 
 def wrap(device: Device, handle: Any) -> Tensor[Any]:
     """A tensor around a handle whose shape and dtype are read from itself."""
     shape = device.shape_of(handle)
     return Tensor(handle, device, device.dtype_of(handle), shape if shape.__class__ is Shape else Shape(shape))
+
+
+def from_array(op: Op, array: Any, device: Device) -> Tensor[Any]:
+    """A NumPy array that meets a tensor, on the device of the tensor."""
+    if array.dtype.kind not in "biuf" and array.dtype.kind != "V":
+        raise DTypeError(f"{op.name}: an array of NumPy's {array.dtype} holds no numbers or bools")
+    found = from_numpy(array.dtype)
+    return Tensor(device.from_host(np.array(array, found.numpy, order="C")), device, found, Shape(array.shape))
 
 
 def cast_to(x: Tensor[Any], dtype: DType) -> Tensor[Any]:
@@ -60,7 +75,9 @@ def cast_to(x: Tensor[Any], dtype: DType) -> Tensor[Any]:
 def unary(op: Op, accepts: Accepts, coerce: Call, result: DType | None) -> Call:
     """An elementwise operation of one operand."""
 
-    def call(x: Any) -> Any:
+    def call(x: Any = NOTHING, *wrong: Any, **named: Any) -> Any:
+        if wrong or named:
+            return call(*positional(op, (x, *wrong), named))
         try:
             device = x.device
             dtype = x.dtype
@@ -80,7 +97,9 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
     name = op.name
     floats = accepts & FLOATS
 
-    def call(x: Any, y: Any) -> Any:
+    def call(x: Any = NOTHING, y: Any = NOTHING, *wrong: Any, **named: Any) -> Any:
+        if wrong or named:
+            return call(*positional(op, (x, y, *wrong), named))
         # Comparing classes first is cheaper than isinstance, and nearly always enough.
         if (x.__class__ is Tensor or isinstance(x, Tensor)) and (y.__class__ is Tensor or isinstance(y, Tensor)):
             device = x.device
@@ -115,6 +134,9 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
         if not isinstance(tensor, Tensor):
             raise not_a_tensor(op, op.parameters[0], x)
         if not isinstance(number, NUMBERS):
+            if number.__class__ is np.ndarray:
+                array = from_array(op, number, tensor.device)
+                return call(tensor, array) if position else call(array, tensor)
             raise not_a_tensor(op, op.parameters[position], number)
         tensor, number = weak_number(op, tensor, number, exact)
         tensor = coerce(op, tensor) if tensor.dtype not in accepts else tensor
@@ -185,9 +207,9 @@ def general(op: Op, prepare: Call | None) -> Call:
             )
         return wrap(device, handle) if shape is None else Tensor(handle, device, dtype, shape)
 
-    def call_one(x: Any, *attributes: Any, **kwargs: Any) -> Any:
+    def call_one(x: Any = NOTHING, *attributes: Any, **kwargs: Any) -> Any:
         if kwargs or len(attributes) != attribute_count:
-            (x,), attributes = op.bind((x, *attributes), kwargs)  # type: ignore[assignment]
+            (x,), attributes = op.bind((x, *attributes) if x is not NOTHING else (), kwargs)  # type: ignore[assignment]
             attributes = (*attributes,)
         if not isinstance(x, Tensor):
             raise not_a_tensor(op, op.operands[0], x)
@@ -399,9 +421,10 @@ def creation(op: Op) -> Call:
 def composite(op: Op, body: Call) -> Call:
     """An operation with a body. A device may hold a kernel for it; otherwise the body runs."""
     first = op.operands[0] if op.operands else ""
+    argument_count = len(op.parameters)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and on_device_without_kernel(op, args):
+        if not kwargs and len(args) == argument_count and on_device_without_kernel(op, args):
             return body(*args)
         operands, attributes = op.bind(args, kwargs)
         tensors = [each for each in operands if isinstance(each, Tensor)]

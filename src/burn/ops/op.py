@@ -8,11 +8,12 @@ of the signature.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from burn.errors import ArgumentError, BurnError
+from burn.errors import ArgumentError, BurnError, CallError
 from burn.ops.sizes import bounded
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ class Op:
         self.outputs = outputs
         self.version = version
         self.doc = function.__doc__ or ""
-        self.parameters = code.co_varnames[:count]
+        self.gathers = bool(code.co_flags & inspect.CO_VARARGS)
+        """Whether the last parameter is a sequence that may also be given number by number, as `*shape`."""
+        self.parameters = code.co_varnames[: count + self.gathers]
         self._read_signature(function)
         self.vjp = self._read_vjp(vjp or {})
         self._stack_vjps: dict[type, dict[int, Vjp]] = {}
@@ -181,14 +184,19 @@ class Op:
         parameters = self.parameters
         values = list(args)
         faults = []
-        if len(values) > len(parameters):
-            faults.append(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {len(values)}")
+        if self.gathers and len(values) >= len(parameters) and not _is_sequence(values[len(parameters) - 1]):
+            values[len(parameters) - 1 :] = [tuple(values[len(parameters) - 1 :])]
+        given = len(values)
+        if given > len(parameters):
+            faults.append(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {given}")
             del values[len(parameters) :]
         values += self._defaults[len(values) :]
         for name, value in kwargs.items():
             if name not in parameters:
-                faults.append(f"unknown argument {name!r}; it takes {', '.join(parameters)}")
-            elif parameters.index(name) < len(args):
+                from burn.guesses import keyword
+
+                faults.append(f"unknown argument {name!r}{keyword(name, parameters)}")
+            elif parameters.index(name) < given:
                 faults.append(f"argument {name!r} is given twice")
             else:
                 values[parameters.index(name)] = value
@@ -196,8 +204,20 @@ class Op:
         if missing:
             faults.append(f"missing {', '.join(missing)}")
         if faults:
-            raise _CallError(f"{self.name}: {'; '.join(faults)}")
+            raise CallError(f"{self.name}: {'; '.join(faults)}; write {self.signature()}")
         return [values[i] for i in self._operand_positions], [values[i] for i in self._attribute_positions]
+
+    def signature(self) -> str:
+        """How the operation is called.
+
+        >>> Tensor.flatten.op.signature()
+        'flatten(x, start=0, end=-1)'
+        """
+        shown = [f"*{name}" if self.gathers and name == self.parameters[-1] else name for name in self.parameters]
+        for place, default in enumerate(self._defaults):
+            if default is not _MISSING:
+                shown[place] += f"={default!r}"
+        return f"{self.name}({', '.join(shown)})"
 
     def unbind(self, operands: list[Any], attributes: list[Any]) -> list[Any]:
         """The arguments in the order of the signature: the inverse of `bind`."""
@@ -252,5 +272,5 @@ def _origin(function: Callable[..., Any]) -> tuple[str, str]:
     return function.__module__, function.__qualname__
 
 
-class _CallError(ArgumentError, TypeError):
-    """A call whose arguments do not fit the signature."""
+def _is_sequence(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not hasattr(value, "handle")

@@ -22,6 +22,7 @@ from burn.tensor.element import ElementConversion, elem
 from burn.tensor.methods import creation as _creation
 from burn.tensor.named import NamedTensor
 from burn.tensor.printing import PrintOptions, print_options, set_print_options
+from burn.tensor.reductions import ValuesAndIndices
 from burn.tensor.slicing import Slice, s
 from burn.tensor.tensor import Tensor
 from burn.tensor.tolerance import Tolerance
@@ -50,5 +51,5 @@ if not _TYPE_CHECKING:  # checkers know the names, and find those that are not t
 __all__ = [
     "Backend", "Bool", "DType", "Device", "Distribution", "ElementConversion", "Float", "IndexingUpdateOp", "Int",
     "NamedTensor", "PrintOptions", "Shape", "Slice", "Tensor", "TensorData", "Tolerance", "Transaction",
-    "check_closeness", "elem", "print_options", "s", "set_print_options",
+    "ValuesAndIndices", "check_closeness", "elem", "print_options", "s", "set_print_options",
 ]  # fmt: skip

@@ -21,5 +21,4 @@ class SortMethods:
     topk_with_indices = rows.topk_with_indices
     argtopk = rows.argtopk
     extremes_with_indices = selection.extremes_with_indices
-    median = rows.median
     median_with_indices = rows.median_with_indices
