@@ -25,7 +25,7 @@ from tests.docs.public_names import Public, public_names
 
 SOURCES = Path(burn.__file__).parents[1]
 UNFINISHED = Path(__file__).with_name("unfinished_docstrings.txt")
-OBVIOUS = set("x y other input device dtype config path model module optim".split())
+OBVIOUS = set("x y other input device dtype config path model module optim args kwargs".split())
 """Arguments that mean the same everywhere."""
 
 METHOD_BY_METHOD = "burn burn.tensor burn.capture burn.control burn.shape".split()
@@ -84,7 +84,9 @@ def lacks(each: Public) -> list[str]:
     first = prose.strip().split("\n\n")[0].rstrip()
     if not first.endswith((".", ":", "`")) or first[0].islower():
         found.append("a sentence to begin with")
-    missing = [name for name in each.parameters if name not in OBVIOUS and not re.search(rf"\b{name}\b", prose, re.I)]
+    told = "\n".join([prose, *(prose_and_example(text)[0] for text in around(each))])
+    needed = [] if is_made_elsewhere(each) else each.parameters
+    missing = [name for name in needed if name not in OBVIOUS and not re.search(rf"\b{name}\b", told, re.I)]
     if missing:
         found.append(f"a word about {', '.join(missing)}")
     if not isinstance(each.value, property) and not is_shown(each):

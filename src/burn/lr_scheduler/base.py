@@ -138,7 +138,7 @@ class LrSchedulerConfig(Config):
 
 
 class ConstantLr(LrScheduler):
-    """The same learning rate at every iteration. A number stands for it everywhere.
+    """The same learning rate, `lr`, at every iteration. A number stands for it everywhere.
 
     >>> from burn.lr_scheduler import ConstantLr
     >>> ConstantLr(1e-3).step()
@@ -155,14 +155,14 @@ class ConstantLr(LrScheduler):
         return None
 
     def load_item(self, item: Any) -> None:
-        """Nothing is remembered."""
+        """Nothing is remembered, so there is nothing in `item`."""
 
     def __repr__(self) -> str:
         return f"ConstantLr({self.lr})"
 
 
 def as_scheduler(value: float | LrScheduler | LrSchedulerConfig) -> LrScheduler:
-    """A scheduler from what may stand for one: a number, a config, or a scheduler.
+    """A scheduler from a `value` that may stand for one: a number, a config, or a scheduler.
 
     >>> from burn.lr_scheduler import ExponentialLrSchedulerConfig, as_scheduler
     >>> as_scheduler(1e-3).step(), as_scheduler(ExponentialLrSchedulerConfig(0.5, 0.9)).step()

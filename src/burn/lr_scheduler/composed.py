@@ -97,6 +97,8 @@ class SequentialLrSchedulerConfig(LrSchedulerConfig):
 
     As `torch.optim.lr_scheduler.SequentialLR`.
 
+    `schedulers` are configs or numbers.
+
     >>> from burn.lr_scheduler import LinearLrSchedulerConfig, SequentialLrSchedulerConfig
     >>> scheduler = SequentialLrSchedulerConfig([LinearLrSchedulerConfig(0.25, 0.5, 2), 1.0], milestones=[2]).init()
     >>> [scheduler.step() for _ in range(4)]

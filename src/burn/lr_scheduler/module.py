@@ -21,6 +21,8 @@ class ModuleLrScheduler:
 
     `step()` gives what `optim.step` takes as its learning rate.
 
+    `base` is for parameters of no group.
+
     >>> from burn.lr_scheduler import LinearLrSchedulerConfig, ModuleLrScheduler
     >>> from burn.optim import ParamGroup
     >>> falling = LinearLrSchedulerConfig(1e-2, 0.0, 1000)

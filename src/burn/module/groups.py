@@ -26,6 +26,9 @@ class ParamGroup:
 
     It is asked about each parameter with its id and its dotted path. `a | b` and `a - b` combine rules.
 
+    `from_predicate` looks for a text in the path, `from_regex` for a `pattern`; of several `patterns` (or texts)
+    all must be found, or one of them in the `from_any_` forms. `kind` and `parts` are how a rule is kept.
+
     >>> from burn.optim import ParamGroup
     >>> rest = ParamGroup.all() - ParamGroup.under("head")
     >>> rest.matches("", "body.0.weight"), rest.matches("", "head.weight")

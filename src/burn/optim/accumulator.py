@@ -32,7 +32,7 @@ class GradientsAccumulator:
         self._sums = GradientsParams()
 
     def accumulate(self, module: Any, grads: GradientsParams | Gradients) -> None:
-        """Add the gradients of `module`'s parameters to the sums, and use them up."""
+        """Add the gradients of `module`'s parameters (`grads`) to the sums, and use them up."""
         if isinstance(grads, Gradients):
             grads = GradientsParams.from_grads(grads, module)
         elif not isinstance(grads, GradientsParams):

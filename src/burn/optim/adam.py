@@ -93,7 +93,7 @@ class AdaptiveMoments(SimpleOptimizer):
         return AdamState(first, second, largest)
 
     def change(self, rate: Any, epsilon: Any, state: AdamState) -> Tensor:
-        """What is subtracted from the parameter."""
+        """What is subtracted from the parameter; `epsilon` is added to the root."""
         moment_2 = state.max_moment_2 if self.amsgrad else state.moment_2
         change: Tensor = state.moment_1 * rate / (moment_2.sqrt() + epsilon)
         return change

@@ -90,15 +90,15 @@ class GradientsParams:
     # A mapping from ids to gradients
 
     def get(self, id: str) -> Tensor | None:
-        """The gradient of a parameter; None if there is none."""
+        """The gradient of the parameter with this `id`; None if there is none."""
         return self._by_id.get(id)
 
     def remove(self, id: str) -> Tensor | None:
-        """Take the gradient of a parameter out."""
+        """Take the gradient of the parameter with this `id` out."""
         return self._by_id.pop(id, None)
 
     def register(self, id: str, gradient: Tensor) -> None:
-        """Put a gradient in, in the place of one that may be there."""
+        """Put a gradient in under an `id`, in the place of one that may be there."""
         if not isinstance(gradient, Tensor):
             raise ArgumentError(f"register: needs a Tensor, got {type(gradient).__name__}")
         self._by_id[ParamId(id)] = gradient.no_grad()

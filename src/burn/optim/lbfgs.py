@@ -102,6 +102,8 @@ class Memory(NamedTuple):
 class Lbfgs:
     """Updates modules by L-BFGS. It evaluates the loss several times a step, so it takes a function, not gradients.
 
+    `lr` is the length of the first step.
+
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
     >>> from burn.optim import LBFGSConfig, LineSearchFn

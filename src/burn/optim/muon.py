@@ -38,7 +38,7 @@ class AdjustLrFn(enum.Enum):
     """Times `0.2 * sqrt(max(rows, columns))`: steps as large as AdamW's, so that its rates can be used."""
 
     def ratio(self, rows: int, columns: int) -> float:
-        """What the learning rate is multiplied by."""
+        """What the learning rate of a matrix of so many `rows` and `columns` is multiplied by."""
         if self is AdjustLrFn.Original:
             return math.sqrt(max(1.0, rows / columns)) if columns else 1.0
         return 0.2 * math.sqrt(max(rows, columns))

@@ -59,6 +59,8 @@ class Optimizer:
     A step returns a new module and leaves the old one as it was; there is no `zero_grad`. A state is kept for each id
     of a parameter.
 
+    `simple` is the update of one tensor and `grad_clipping` bounds gradients; a config's `init` passes both.
+
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
     >>> from burn.optim import AdamConfig

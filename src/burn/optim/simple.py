@@ -41,8 +41,9 @@ class Slot(NamedTuple):
 class SimpleOptimizer:
     """The update of one tensor: the base of optimizers of your own.
 
-    Subclasses write `update`, and `coefficients` if numbers depend on the time. `Optimizer(simple)` applies it to
-    modules.
+    Subclasses write `update`, and `coefficients` if numbers depend on the time. `lr` is the learning rate, or whatever
+    `coefficients` (or `rate`) makes of it; `tensor` and `gradient` are without a graph; `state` is what the last update
+    gave. `Optimizer(simple)` applies it to modules.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)
@@ -75,7 +76,7 @@ class SimpleOptimizer:
         )
 
     def step(self, lr: Number, tensor: Tensor, gradient: Tensor, slot: Slot | None = None) -> tuple[Tensor, Slot]:
-        """One update by itself, a pure function: new values, and what to pass in the next time."""
+        """One update by itself, a pure function: new values, and the `slot` to pass in the next time."""
         time = next_time(None if slot is None else slot.time) if self.timed else None
         state = None if slot is None else slot.state
         updated, state = self.update(self.coefficients(lr, time), tensor, gradient, state)

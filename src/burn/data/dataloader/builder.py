@@ -53,11 +53,17 @@ class DataLoaderBuilder(Generic[I, O]):
         return other
 
     def batch_size(self, size: int) -> DataLoaderBuilder[I, O]:
-        """The number of items in a batch; 1 otherwise. The last batch may be shorter."""
+        """The number of items in a batch, `size`; 1 otherwise. The last batch may be shorter."""
         return self._with(size=size, strategy=FixBatchStrategy(size))
 
     def batch_strategy(self, strategy: BatchStrategy) -> DataLoaderBuilder[I, O]:
-        """Another rule for what goes into a batch, such as `SizedBatchStrategy(limit, size)`."""
+        """Another rule for what goes into a batch: a `strategy` such as `SizedBatchStrategy`.
+
+        >>> from burn.data.dataloader import DataLoaderBuilder, SizedBatchStrategy
+        >>> builder = DataLoaderBuilder(lambda items, device: items)
+        >>> list(builder.batch_strategy(SizedBatchStrategy(4, len)).build(["a", "to", "but", "word"]))
+        [['a', 'to'], ['but'], ['word']]
+        """
         return self._with(size=None, strategy=strategy)
 
     def shuffle(self, seed: int) -> DataLoaderBuilder[I, O]:
@@ -65,26 +71,47 @@ class DataLoaderBuilder(Generic[I, O]):
         return self._with(seed=seed)
 
     def num_workers(self, count: int) -> DataLoaderBuilder[I, O]:
-        """How many threads read and build; with 0, which is usual, the calling thread does."""
+        """How many threads (`count`) read and build; with 0, which is usual, the calling thread does."""
         return self._with(workers=count)
 
     def use_processes(self, use: bool = True) -> DataLoaderBuilder[I, O]:
         """Let every worker read and map its items in a process of its own, for mappers that are slow in Python.
 
-        Batches are still built by threads here. Processes are spawned: the dataset and its items must be picklable.
+        With `use` False they are threads, as usual. Batches are still built by threads here. Processes are spawned: the
+        dataset and its items must be picklable.
+
+        >>> from burn.data.dataloader import DataLoaderBuilder
+        >>> loader = DataLoaderBuilder(lambda items, device: items).num_workers(2).use_processes().build([1, 2, 3])
         """
         return self._with(processes=use)
 
     def prefetch(self, batches: int) -> DataLoaderBuilder[I, O]:
-        """How many batches may be ready or under way before they are asked for; two for each worker otherwise."""
+        """How many batches may be ready or under way before they are asked for; two for each worker otherwise.
+
+        >>> from burn.data.dataloader import DataLoaderBuilder
+        >>> loader = DataLoaderBuilder(lambda items, device: items).num_workers(2).prefetch(8).build([1, 2, 3])
+        """
         return self._with(prefetch=batches)
 
     def set_device(self, device: Device) -> DataLoaderBuilder[I, O]:
-        """Where batches are built; the default device otherwise."""
+        """Where batches are built; the default device otherwise.
+
+        >>> from burn.data.dataloader import DataLoaderBuilder
+        >>> def batch(items, device):
+        ...     return burn.tensor(items, device=device)
+        >>> loader = DataLoaderBuilder(batch).set_device(burn.NdArray()).build([1.0, 2.0])
+        >>> next(loader.iter()).device
+        NdArray()
+        """
         return self._with(device=device)
 
     def drop_last(self, drop: bool = True) -> DataLoaderBuilder[I, O]:
-        """Leave out the last batch if it is short."""
+        """Leave out the last batch if it is short; with `drop` False, which is usual, it is kept.
+
+        >>> from burn.data.dataloader import DataLoaderBuilder
+        >>> list(DataLoaderBuilder(lambda items, device: items).batch_size(2).drop_last().build([1, 2, 3]))
+        [[1, 2]]
+        """
         return self._with(drop_last=drop)
 
     def build(self, dataset: Source[I]) -> BatchDataLoader[O]:

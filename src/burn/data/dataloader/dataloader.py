@@ -56,7 +56,7 @@ class DataLoader(Protocol, Generic[Out]):
         ...
 
     def slice(self, start: int, end: int) -> DataLoader[Out]:
-        """Batches of a part of the items."""
+        """Batches of a part of the items, from `start` up to `end`."""
         ...
 
 
@@ -80,6 +80,8 @@ class BatchDataLoader(Generic[O]):
     """Batches of a dataset, made by `DataLoaderBuilder(batcher).build(dataset)`.
 
     Each `for` loop over it is one epoch, in an order of its own if it shuffles. `len(loader)` counts batches.
+
+    Its settings are what the builder was told.
 
     >>> from burn.data.dataloader import DataLoaderBuilder
     >>> loader = DataLoaderBuilder(lambda items, device: items).batch_size(3).build(list("abcdefgh"))

@@ -29,6 +29,8 @@ Made = tuple[Any, int, int]
 class DataLoaderIterator(Generic[O]):
     """The batches of one epoch. Leaving it early ends its threads: by `close`, `with`, or when it is forgotten.
 
+    It is made by a loader's `iter()`, or by a `for` loop.
+
     >>> from burn.data.dataloader import DataLoaderBuilder
     >>> loader = DataLoaderBuilder(lambda items, device: items).batch_size(3).num_workers(2).build(list("abcdefgh"))
     >>> with loader.iter() as batches:

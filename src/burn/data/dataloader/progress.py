@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Items that were given out in batches, of all items of the epoch.
+    """Items that were given out in batches (`items_processed`), of all items of the epoch (`items_total`).
 
     >>> from burn.data.dataloader import Progress
     >>> Progress(items_processed=32, items_total=128).share

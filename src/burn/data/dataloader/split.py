@@ -20,6 +20,8 @@ def split_dataloader(
     By `"items"`, each device has a part of the dataset to itself. By `"batches"`, all go through the same order and
     take turns: the batches of one turn are, together, consecutive batches of the original.
 
+    `dataloader` itself stays as it is.
+
     >>> from burn import NdArray
     >>> from burn.data.dataloader import DataLoaderBuilder, split_dataloader
     >>> loader = DataLoaderBuilder(lambda items, device: items).batch_size(2).build(list("abcdefgh"))

@@ -64,7 +64,7 @@ class FixBatchStrategy:
         self._items.append(item)
 
     def batch(self, force: bool) -> list[Any] | None:
-        """The items, if there are `size` of them."""
+        """The items, if there are `size` of them, or with `force` what is there."""
         if not self._items or (len(self._items) < self.size and not force):
             return None
         found, self._items = self._items, []
@@ -114,7 +114,7 @@ class SizedBatchStrategy:
         self._total, self._largest = total, largest
 
     def batch(self, force: bool) -> list[Any] | None:
-        """The items that were complete when the last one came."""
+        """The items that were complete when the last one came, or with `force` what is there."""
         if self._ready is not None:
             found, self._ready = self._ready, None
             return found

@@ -65,7 +65,7 @@ class Dataset(Generic[I]):
     """
 
     def get(self, index: int) -> I | None:
-        """The item of that number, or None where there is none; `dataset[index]` raises there."""
+        """The item at `index`, counted from 0, or None where there is none; `dataset[index]` raises there."""
         if type(self).__getitem__ is Dataset.__getitem__:
             raise NotImplementedError(f"{type(self).__name__}: a dataset needs get(index) and len()")
         if not 0 <= index < self.len():
@@ -79,7 +79,7 @@ class Dataset(Generic[I]):
         return self.__len__()
 
     def get_many(self, indices: Sequence[int]) -> Sequence[I | None]:
-        """The items of several numbers. Override it where reading them together is cheaper."""
+        """The items at several `indices`. Override it where reading them together is cheaper."""
         get = self.get
         return [get(index) for index in indices]
 
@@ -110,7 +110,7 @@ class Dataset(Generic[I]):
         return self.windows(size).get(index)
 
     def epoch(self, number: int) -> Dataset[I]:
-        """What the epoch of that number sees: another dataset where the items are drawn anew each time."""
+        """What the epoch of that `number` sees: another dataset where the items are drawn anew each time."""
         return self
 
     def close(self) -> None:

@@ -16,6 +16,8 @@ I = TypeVar("I")  # noqa: E741
 class FakeDataset(Dataset[I]):
     """Made-up items for trying things out: `size` of them, each made by `make(random)` with a generator of its own.
 
+    They are always the same for the same `seed`.
+
     >>> from burn.data.dataset import FakeDataset
     >>> dice = FakeDataset(5, lambda random: int(random.integers(1, 7)), seed=1)
     >>> list(dice), list(dice)

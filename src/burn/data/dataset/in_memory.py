@@ -53,6 +53,8 @@ class InMemDataset(Dataset[I]):
         The first line names the columns unless `columns` does. In dicts, columns of numbers are numbers. A broken row
         is an error, or with `on_error="skip"` a warning. `options` are those of `csv.reader`.
 
+        `delimiter` stands between fields, a tab in `.tsv` files; `encoding` is how the text is written, UTF-8 as usual.
+
         >>> from pathlib import Path
         >>> from typing import NamedTuple
         >>> from burn.data.dataset import InMemDataset
@@ -81,6 +83,9 @@ class InMemDataset(Dataset[I]):
         on_error: OnError = "raise",
     ) -> InMemDataset[T]:
         r"""The objects of a file with one JSON object a line, as `item` or as dicts.
+
+        A broken row is an error, or with `on_error="skip"` a warning. `encoding` is how the text is written, UTF-8 as
+        usual.
 
         >>> from pathlib import Path
         >>> from burn.data.dataset import InMemDataset

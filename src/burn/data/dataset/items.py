@@ -40,7 +40,7 @@ class Items(list[I]):
 
 
 def column(items: Sequence[Any], name: str) -> Array:
-    """One field of all items as an array: the first axis counts the items. Read it, do not write to it.
+    """The field `name` of all items as an array: the first axis counts the items. Read it, do not write to it.
 
     Nothing is copied where the dataset read the items together, as images do.
 

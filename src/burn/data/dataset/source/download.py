@@ -68,7 +68,7 @@ def has_checksum(path: Path, checksum: str | None) -> bool:
 def download(
     wanted: Download, folder: str | os.PathLike[str], *, attempts: int = 3, progress: TextIO | bool = True
 ) -> Path:
-    """The path of the file in `folder`, fetched if it is not there whole.
+    """The path of the file `wanted` in `folder`, fetched if it is not there whole.
 
     A transfer that broke off goes on where it stopped. `attempts` are tried at each address. `progress` is where to
     show it: standard error, a stream, or nowhere for False.

@@ -40,7 +40,7 @@ class HuggingfaceDatasetLoader:
         self._options: dict[str, Any] = {}
 
     def with_subset(self, subset: str) -> HuggingfaceDatasetLoader:
-        """One of the configurations of the dataset."""
+        """One of the configurations of the dataset, such as a language (`subset`)."""
         self._subset = subset
         return self
 
@@ -55,7 +55,7 @@ class HuggingfaceDatasetLoader:
         return self
 
     def with_huggingface_cache_dir(self, folder: str | PathLike[str]) -> HuggingfaceDatasetLoader:
-        """Where the library keeps its own files."""
+        """The `folder` in which the library keeps its own files."""
         self._options["cache_dir"] = str(folder)
         return self
 
@@ -65,12 +65,12 @@ class HuggingfaceDatasetLoader:
         return self
 
     def with_trust_remote_code(self, trust: bool) -> HuggingfaceDatasetLoader:
-        """Let the dataset run code of its own. Versions of the library that cannot any more refuse it."""
+        """Let the dataset run code of its own (`trust`). Versions of the library that cannot any more refuse it."""
         self._options["trust_remote_code"] = trust
         return self
 
     def with_use_python_venv(self, use: bool) -> HuggingfaceDatasetLoader:
-        """Changes nothing: the library runs in this very interpreter."""
+        """Changes nothing, whatever `use` is: the library runs in this very interpreter."""
         return self
 
     def db_file(self) -> Path:
@@ -83,7 +83,7 @@ class HuggingfaceDatasetLoader:
         return storage if self._base is None else storage.with_base_dir(self._base)
 
     def dataset(self, split: str, item: type[I] | None = None) -> SqliteDataset[I]:
-        """A split, imported first if its file is not there."""
+        """A split, imported first if its file is not there. Items are of the class `item`, or dicts without it."""
         storage = self._storage()
         if not storage.exists():
             self._import(storage)

@@ -73,6 +73,8 @@ class SqliteDataset(Dataset[I]):
 
     Items are of the class `item`; without it dicts (flat tables) or lists (serialised ones).
 
+    A row that cannot be read is an error, or with `on_error="skip"` None and a warning.
+
     >>> from typing import NamedTuple
     >>> from burn.data.dataset import SqliteDataset, SqliteDatasetWriter
     >>> class Person(NamedTuple):

@@ -19,6 +19,8 @@ I = TypeVar("I")  # noqa: E741
 class SqliteDatasetStorage(Generic[I]):
     """The SQLite file of a dataset, which need not exist yet: `from_name` (in the cache folder) or `from_file`.
 
+    The file of a `name` is `<cache folder>/<name>.db`.
+
     >>> from burn.data.dataset import SqliteDatasetStorage
     >>> storage = SqliteDatasetStorage.from_file("numbers.db")
     >>> storage.exists()
@@ -64,11 +66,14 @@ class SqliteDatasetStorage(Generic[I]):
         return self.db_file().is_file()
 
     def reader(self, split: str, item: type[I] | None = None, *, on_error: OnError = "raise") -> SqliteDataset[I]:
-        """The items of a split."""
+        """The items of a `split`; `item` and `on_error` are those of `SqliteDataset`."""
         return SqliteDataset(self.db_file(), split, item, on_error=on_error)
 
     def writer(self, overwrite: bool = False, *, flat: bool = False) -> SqliteDatasetWriter[I]:
-        """Write the file. `flat` gives each field a column, for other programs to read."""
+        """Write the file, in place of one that is there with `overwrite`.
+
+        `flat` gives each field a column, for other programs to read.
+        """
         return SqliteDatasetWriter(self.db_file(), overwrite, flat=flat)
 
 

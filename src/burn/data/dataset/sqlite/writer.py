@@ -89,7 +89,7 @@ class SqliteDatasetWriter(Generic[I]):
         return self._connection
 
     def write(self, split: str, item: I) -> int:
-        """Add an item, and give its number. May be called from several threads."""
+        """Add an item to a `split`, and give its number. May be called from several threads."""
         values = columns_of(item) if self.flat else {ITEM: pack(item)}
         with self._lock:
             connection = self._open()

@@ -14,7 +14,7 @@ from burn.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class TextDatasetItem:
-    """A text, the number of its class (None in a folder without classes), and its file.
+    """A `text`, the number of its class (`label`, None in a folder without classes), and its file (`text_path`).
 
     >>> from burn.data.dataset.text import TextDatasetItem
     >>> TextDatasetItem("Good morning", 1, "greetings/1.txt").text
@@ -28,6 +28,9 @@ class TextDatasetItem:
 
 class TextFolderDataset(Dataset[TextDatasetItem]):
     """The text files of `root`: of its folders, which are the classes, or of `root` itself if it has none.
+
+    `extensions` are the endings of file names that count, `encoding` is how texts are written, UTF-8 as usual. A
+    text that cannot be read is an error, or with `on_error="skip"` a warning.
 
     >>> from pathlib import Path
     >>> from burn.data.dataset.text import TextFolderDataset

@@ -15,6 +15,8 @@ I = TypeVar("I")  # noqa: E741
 class PartialDataset(View[I]):
     """The items from `start_index` up to `end_index`, which is not among them.
 
+    `split` cuts a `dataset` into parts of equal length, `split_chunks` at whole batches of `batch_size`.
+
     >>> from burn.data.dataset.transform import PartialDataset
     >>> list(PartialDataset(range(100), 3, 6))
     [3, 4, 5]

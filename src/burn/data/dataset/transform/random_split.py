@@ -22,6 +22,8 @@ def random_split(
     `lengths` are numbers of items that sum to the length, or shares that sum to 1. With shares, what rounding leaves
     over goes to the first parts, one item each.
 
+    With a `seed` the parts are the same each time. `dataset` itself stays as it is.
+
     >>> from burn.data.dataset.transform import random_split
     >>> train, valid = random_split(range(10), [0.8, 0.2], seed=1)
     >>> len(train), list(valid)

@@ -47,6 +47,8 @@ class SamplerDataset(View[I]):
     So the length of an epoch is a choice. Without replacement every item is drawn equally often, give or take one,
     before a new round begins. Give a `seed` for draws that can be repeated; a loader then draws anew for each epoch.
 
+    `with_replacement` and `without_replacement` are the same, by name.
+
     >>> from burn.data.dataset.transform import SamplerDataset
     >>> short = SamplerDataset(range(100), 4, replacement=False, seed=1)
     >>> len(short), len(set(short))

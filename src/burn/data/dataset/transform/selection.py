@@ -18,6 +18,8 @@ T = TypeVar("T")
 class SelectionDataset(View[I]):
     """A choice of items, in any order and as often as wished: item `i` is item `indices[i]` of `dataset`.
 
+    `shuffle` draws another order from a seed.
+
     >>> from burn.data.dataset.transform import SelectionDataset
     >>> list(SelectionDataset("abcd", [3, 0, 0]))
     ['d', 'a', 'a']

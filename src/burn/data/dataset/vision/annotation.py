@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class BoundingBox:
-    """Where something is, as (x, y, width, height) in pixels from the upper left corner, and the number of its class.
+    """Where something is: `coords` (x, y, width, height) in pixels from the upper left corner, `label` is its class.
 
     >>> from burn.data.dataset.vision import BoundingBox
     >>> BoundingBox((10.0, 20.0, 64.0, 32.0), label=2).coords
@@ -43,7 +43,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Label(Annotation):
-    """The annotation of an image of one class: its number.
+    """The annotation of an image of one class: its number, `label`.
 
     >>> from burn.data.dataset.vision import Label
     >>> Label(3).label
@@ -55,7 +55,7 @@ class Label(Annotation):
 
 @dataclass(frozen=True, slots=True)
 class MultiLabel(Annotation):
-    """The annotation of an image of several classes: their numbers.
+    """The annotation of an image of several classes: their numbers, `labels`.
 
     >>> from burn.data.dataset.vision import MultiLabel
     >>> MultiLabel((0, 4)).labels
@@ -67,9 +67,8 @@ class MultiLabel(Annotation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentationMask(Annotation):
-    """The annotation that gives each pixel the number of its class: an array (height, width).
+    """The annotation that gives each pixel the number of its class: `mask`, an array (height, width).
 
-    >>> import numpy as np
     >>> from burn.data.dataset.vision import SegmentationMask
     >>> SegmentationMask(np.zeros((4, 6), np.uint8)).mask.shape
     (4, 6)
@@ -99,9 +98,10 @@ Annotation.BoundingBoxes = BoundingBoxes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageDatasetItem:
-    """Pixels (height, width, channels) of u8, u16 or f32, what is known of them, and the file they come from.
+    """Pixels (`image`: height, width, channels) of u8, u16 or f32, what is known of them, and their file.
 
-    >>> import numpy as np
+    `annotation` is one of `Annotation`, `image_path` the file that the pixels come from.
+
     >>> from burn.data.dataset.vision import ImageDatasetItem, Label
     >>> item = ImageDatasetItem(np.zeros((4, 6, 3), np.uint8), Label(1), "cat/1.png")
     >>> item.image_width, item.image_height

@@ -36,6 +36,11 @@ class ImageFolderDataset(Dataset[ImageDatasetItem]):
     Files are found when the dataset is made and read, through Pillow, when an item is asked for. `classes` names the
     numbers that annotations use. With `on_error="skip"` a file that cannot be read gives None, with a warning.
 
+    Make one with a `new_` method: a folder for each class below `root`; `items`, pairs of a file and its class,
+    classes or mask; or COCO `annotations`. `extensions` are the endings of file names that count.
+
+    `entries` are what these methods make.
+
     >>> from pathlib import Path
     >>> from PIL import Image
     >>> from burn.data.dataset.vision import ImageFolderDataset

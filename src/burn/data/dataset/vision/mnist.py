@@ -43,12 +43,12 @@ class BundledNotice(UserWarning):
 
 @dataclass(slots=True, eq=False)
 class MnistItem:
-    """An image (28, 28) of f32 from 0 to 255, and its class from 0 to 9.
+    """An `image` (28, 28) of f32 from 0 to 255, and its class (`label`) from 0 to 9.
 
     >>> from burn.data.dataset.vision import MnistDataset
     >>> item = MnistDataset.bundled("test")[0]
-    >>> item.image.shape, item.image.max(), item.label
-    ((28, 28), np.float32(255.0), 7)
+    >>> item.image.shape, float(item.image.max()), item.label
+    ((28, 28), 255.0, 7)
     """
 
     image: Array
@@ -56,7 +56,12 @@ class MnistItem:
 
 
 class IdxImages(Dataset[MnistItem]):
-    """Images and labels from a pair of IDX files. `images` (n, 28, 28) and `labels` (n,) are unsigned bytes."""
+    """Images and labels from a pair of IDX files. `images` (n, 28, 28) and `labels` (n,) are unsigned bytes.
+
+    `train` and `test` take the files from a `folder` if one is given; with `fetch` False nothing is downloaded.
+
+    An object of your own takes `images` (n, 28, 28) and `labels` (n,) of unsigned bytes.
+    """
 
     name: ClassVar[str]
     addresses: ClassVar[tuple[str, ...]]
@@ -156,6 +161,8 @@ class MnistDataset(IdxImages):
     from the network. Without one they fall back on the digits that come with the package, which `bundled` gives
     directly.
 
+    The class itself takes `images` (n, 28, 28) and `labels` (n,) of unsigned bytes.
+
     >>> from burn.data.dataset.vision import MnistDataset
     >>> digits = MnistDataset.bundled("train")
     >>> digits[0].image.shape, digits[0].label
@@ -199,6 +206,8 @@ class MnistDataset(IdxImages):
 
 class FashionMnistDataset(IdxImages):
     """Pictures of clothes in ten classes, in the form of MNIST; as `torchvision.datasets.FashionMNIST`.
+
+    The class itself takes `images` (n, 28, 28) and `labels` (n,) of unsigned bytes.
 
     >>> from burn.data.dataset.vision import FashionMnistDataset
     >>> FashionMnistDataset.classes[:3]
