@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["gru", "lstm", "rnn"]
 
 Function = Callable[[Any], Any]
+Step = Callable[[Any, list[Any]], list[Any]]
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
@@ -110,9 +111,7 @@ def _valid(lengths: Any, steps: int) -> Any:
     return (places.reshape((steps, 1)) < lengths.reshape((1, batch))).reshape((steps, batch, 1))
 
 
-def _scan(
-    inputs: Any, states: list[Any], step: Callable[[Any, list[Any]], list[Any]], valid: Any, reverse: bool
-) -> tuple[Any, list[Any]]:
+def _scan(inputs: Any, states: list[Any], step: Step, valid: Any, reverse: bool) -> tuple[Any, list[Any]]:
     """Run `step` over the first dim; the first state is the output. Items that are over keep theirs and give 0."""
     count = inputs.shape[0]
     outputs: list[Any] = [None] * count
@@ -141,8 +140,19 @@ def _sequence_first(batch_first: bool, x: Any, *states: Any) -> list[Any]:
     return [x.swap_dims(0, 1), *(each if each is None else each.swap_dims(0, 1) for each in states)]
 
 
-def _joined(outputs: list[Any], finals: list[list[Any]], batch_first: bool) -> tuple[Any, ...]:
-    """Directions side by side."""
+def _joined(
+    way: Callable[[int], tuple[Any, Step]], direction: str, lengths: Any, states: list[Any], size: int,
+    batch_first: bool,
+) -> Any:  # fmt: skip
+    """Directions side by side. `way` gives the projected inputs and the step of each; they begin with `states`."""
+    outputs, finals, valid = [], [], None
+    for number, reverse in enumerate(DIRECTIONS[direction]):
+        inputs, step = way(number)
+        valid = _valid(lengths, inputs.shape[0]) if valid is None else valid
+        start = [_start(each, number, inputs, inputs.shape[1], size) for each in states]
+        y, last = _scan(inputs, start, step, valid, reverse)
+        outputs.append(y)
+        finals.append(last)
     y = joining.cat([each.unsqueeze_dim(1) for each in outputs], 1)
     last = [joining.cat([state.unsqueeze_dim(0) for state in states], 0) for states in zip(*finals, strict=True)]
     if batch_first:
@@ -152,6 +162,12 @@ def _joined(outputs: list[Any], finals: list[list[Any]], batch_first: bool) -> t
 
 def _row(value: Any, number: int) -> Any:
     return None if value is None else value.narrow(0, number, 1).squeeze_dim(0)
+
+
+def _both(bias: Any, number: int, size: int) -> Any:
+    """The bias of the inputs and that of the recurrence, of a direction, in one."""
+    both = _row(bias, number)
+    return None if both is None else both.narrow(0, 0, size) + both.narrow(0, size, size)
 
 
 def _projection(weight: Any) -> Function:
@@ -203,21 +219,15 @@ def rnn(
     """
     size = _check("rnn", x, weight, recurrence, bias, 1, direction)
     sequence, first = _sequence_first(batch_first, x, hidden)
-    ways = DIRECTIONS[direction]
-    functions = _functions("rnn", activations, ("tanh",), len(ways), alpha, beta)
-    valid = _valid(lengths, sequence.shape[0])
-    outputs, finals = [], []
-    for number, reverse in enumerate(ways):
+    functions = _functions("rnn", activations, ("tanh",), len(DIRECTIONS[direction]), alpha, beta)
+
+    def way(number: int) -> tuple[Any, Step]:
         (function,) = _clipped(functions[number], clip)
-        both = _row(bias, number)
-        both = None if both is None else both.narrow(0, 0, size) + both.narrow(0, size, size)
-        inputs = _projected(sequence, _projection(_row(weight, number)), both)
+        inputs = _projected(sequence, _projection(_row(weight, number)), _both(bias, number, size))
         recur = _projection(_row(recurrence, number))
-        start = [_start(first, number, inputs, inputs.shape[1], size)]
-        y, last = _scan(inputs, start, functools.partial(_rnn_step, function, recur), valid, reverse)
-        outputs.append(y)
-        finals.append(last)
-    return _joined(outputs, finals, batch_first)
+        return inputs, functools.partial(_rnn_step, function, recur)
+
+    return _joined(way, direction, lengths, [first], size, batch_first)  # type: ignore[no-any-return]
 
 
 def _rnn_step(function: Function, recur: Function, given: Any, states: list[Any]) -> list[Any]:
@@ -256,27 +266,22 @@ def gru(
     """
     size = _check("gru", x, weight, recurrence, bias, 3, direction)
     sequence, first = _sequence_first(batch_first, x, hidden)
-    ways = DIRECTIONS[direction]
-    functions = _functions("gru", activations, ("sigmoid", "tanh"), len(ways), alpha, beta)
-    valid = _valid(lengths, sequence.shape[0])
-    outputs, finals = [], []
-    for number, reverse in enumerate(ways):
+    functions = _functions("gru", activations, ("sigmoid", "tanh"), len(DIRECTIONS[direction]), alpha, beta)
+
+    def way(number: int) -> tuple[Any, Step]:
         gate, candidate = _clipped(functions[number], clip)
-        step, inputs = _gru_step(
+        return _gru_step(
             sequence, _row(weight, number), _row(recurrence, number), _row(bias, number), gate, candidate, size,
             linear_before_reset,
         )  # fmt: skip
-        start = [_start(first, number, inputs, inputs.shape[1], size)]
-        y, last = _scan(inputs, start, step, valid, reverse)
-        outputs.append(y)
-        finals.append(last)
-    return _joined(outputs, finals, batch_first)
+
+    return _joined(way, direction, lengths, [first], size, batch_first)  # type: ignore[no-any-return]
 
 
 def _gru_step(
     x: Any, weight: Any, recurrence: Any, bias: Any, gate: Function, candidate: Function, size: int, after: bool
-) -> tuple[Any, Any]:
-    """One step of a direction, and its inputs projected."""
+) -> tuple[Any, Step]:
+    """The inputs of a direction, projected, and its step."""
     both, last = None, None
     if bias is not None:
         inner, outer = bias.narrow(0, 0, 3 * size), bias.narrow(0, 3 * size, 3 * size)
@@ -304,7 +309,7 @@ def _gru_step(
         new = candidate(given.narrow(1, 2 * size, size) + inner)
         return [new + update * (h - new)]
 
-    return step, inputs
+    return inputs, step
 
 
 def lstm(
@@ -359,23 +364,15 @@ def run_lstm(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """A layer whose products are given as functions, for each direction that of the inputs and of the states."""
     sequence, first, first_cell = _sequence_first(batch_first, x, hidden, cell)
-    ways = DIRECTIONS[direction]
-    functions = _functions("lstm", activations, ("sigmoid", "tanh", "tanh"), len(ways), alpha, beta)
-    valid = _valid(lengths, sequence.shape[0])
-    outputs, finals = [], []
-    for number, reverse in enumerate(ways):
-        both = _row(bias, number)
-        both = None if both is None else both.narrow(0, 0, 4 * size) + both.narrow(0, 4 * size, 4 * size)
+    functions = _functions("lstm", activations, ("sigmoid", "tanh", "tanh"), len(DIRECTIONS[direction]), alpha, beta)
+
+    def way(number: int) -> tuple[Any, Step]:
         project, recur = projections[number]
-        inputs = _projected(sequence, project, both)
-        batch = inputs.shape[1]
-        start = [_start(first, number, inputs, batch, size), _start(first_cell, number, inputs, batch, size)]
+        inputs = _projected(sequence, project, _both(bias, number, 4 * size))
         gates = _clipped(functions[number][:2], clip) + functions[number][2:]  # the cell itself is not clipped
-        step = _lstm_step(recur, gates, size, _row(peepholes, number), input_forget)
-        y, last = _scan(inputs, start, step, valid, reverse)
-        outputs.append(y)
-        finals.append(last)
-    return _joined(outputs, finals, batch_first)
+        return inputs, _lstm_step(recur, gates, size, _row(peepholes, number), input_forget)
+
+    return _joined(way, direction, lengths, [first, first_cell], size, batch_first)  # type: ignore[no-any-return]
 
 
 def _lstm_step(recur: Function, functions: list[Function], size: int, peepholes: Any, input_forget: bool) -> Any:
