@@ -236,12 +236,10 @@ class Device(metaclass=_Metaclass):
         """Wait until everything asked of this device is done."""
 
     def memory(self) -> Any:
-        """How many bytes results and plans take, on devices that count them such as `Cpu()`.
+        """How many bytes results and plans take, on devices that count them.
 
-        >>> burn.Cpu().memory().alive >= 0
-        Traceback (most recent call last):
-            ...
-        AttributeError: 'MemoryUse' object has no attribute 'alive'
+        >>> burn.Cpu().memory().live >= 0
+        True
         """
         raise MissingOperation(f"memory: {self!r} does not count its memory; use a device such as Cpu()")
 

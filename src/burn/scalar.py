@@ -29,7 +29,21 @@ class Family:
 
 
 class Scalar(float):
-    """A number known at run time: an argument of the function, or computed from such arguments."""
+    """A number known at run time: an argument of a function under `burn.compile`, or computed from such arguments.
+
+    Arguments:
+        value: the number of today.
+        index: which argument it is.
+        compute, operands: how it is computed, where it is none.
+        family: the scalars of the same recording.
+
+    >>> rate = burn.Scalar(0.5, index=0)
+    >>> half = (rate * rate).pow(2).sqrt()
+    >>> half.read(), half.evaluate([3.0]), half.arguments(), half.copy() == half
+    (0.25, 9.0, {0}, True)
+    >>> rate.exp().identity(), rate.log().read()
+    (('exp', ('argument', 0)), -0.6931471805599453)
+    """
 
     __slots__ = ("compute", "family", "index", "operands", "value", "__weakref__")
 

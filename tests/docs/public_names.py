@@ -72,6 +72,7 @@ def _is_ours(value: Any) -> bool:
 def _members(name: str, cls: type) -> Iterator[Public]:
     """The public methods and properties of a class, its own before inherited ones."""
     names: dict[str, None] = {}
+    foreign = [base for base in cls.__mro__[:-1] if not _is_ours(base)]
     for each in filter(_is_ours, cls.__mro__):
         names.update(dict.fromkeys(each.__dict__))
     for member in names:
@@ -79,6 +80,8 @@ def _members(name: str, cls: type) -> Iterator[Public]:
         value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
         if issubclass(cls, Device) and member not in OF_DEVICES:
             continue
+        if any(member in base.__dict__ and value.__doc__ in (None, base.__dict__[member].__doc__) for base in foreign):
+            continue  # Python's own, with Python's own text
         if not member.startswith("_") and isinstance(value, types.FunctionType | property):
             yield Public(f"{name}.{member}", value, cls)
 

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import burn
+from burn.ops import TABLE
 from tests.docs.public_names import Public, public_names
 
 SOURCES = Path(burn.__file__).parents[1]
@@ -146,7 +147,7 @@ def docstrings(path: Path) -> Iterator[tuple[str, str, int]]:
 
 def run_examples(path: Path) -> list[str]:
     """Run the examples of a file, those of a docstring in a namespace and a folder of their own. What did not fit."""
-    known = {"burn": burn, "nn": burn.nn, "np": np, "Tensor": burn.Tensor}
+    known = {"__name__": "__main__", "burn": burn, "nn": burn.nn, "np": np, "Tensor": burn.Tensor}
     reports: list[str] = []
     runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
     for name, text, line in docstrings(path):
@@ -158,8 +159,8 @@ def run_examples(path: Path) -> list[str]:
 
 @contextlib.contextmanager
 def surroundings() -> Iterator[None]:
-    """An empty folder, the reference backend as default device, and its generator at seed 0."""
-    before, device = burn.default_device(), burn.NdArray()
+    """An empty folder, the reference backend as default device, and its generator at seed 0. Rows go again."""
+    before, device, rows = burn.default_device(), burn.NdArray(), set(TABLE)
     burn.set_default_device(device)
     device.seed(0)
     try:
@@ -167,6 +168,8 @@ def surroundings() -> Iterator[None]:
             yield
     finally:
         burn.set_default_device(before)
+        for each in set(TABLE) - rows:
+            del TABLE[each]
 
 
 FILES = [path for path in sorted(SOURCES.rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]

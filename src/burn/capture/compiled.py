@@ -41,7 +41,12 @@ FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType, functools.partial, t
 
 
 class CaptureWarning(UserWarning):
-    """A function under `burn.compile` that runs without capture, and why."""
+    """A function under `burn.compile` that runs without capture, and why.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=burn.CaptureWarning):
+    ...     step = burn.compile(lambda x: x + 1.0)
+    """
 
 
 Notice = Callable[[str], None]
@@ -97,14 +102,22 @@ def compile(
     tune: bool = False,
     ignore: Sequence[object] = (),
 ) -> Any:
-    """Capture `function`; as a decorator with options too: `@burn.compile(check=10)`.
+    """Capture `function`: calls are recorded twice, and then replayed as one plan. As a decorator with options, too.
 
-    `donate` lists positional arguments whose tensors may be overwritten: using them afterwards raises.
-    `check=n` compares every n-th replayed call with a plain one and raises where they differ.
-    `notice` is called with each reason why calls run without capture, in the place of a `CaptureWarning`.
-    `tune` measures which kernels are fastest when a plan is made, where that is not known (see `burn.tune`).
-    `ignore` lists what a replay may pass over: names and paths as notices give them (`"log"`, `"self.calls"`,
-    `"print"`), or the objects themselves. Changes of these, and what they hold, then neither guard nor forbid a replay.
+    Arguments:
+        donate: positions of arguments whose tensors may be overwritten: using them afterwards raises.
+        check: every so many replayed calls, one is compared with a plain one; raises where they differ.
+        notice: called with each reason why calls run without capture, in the place of a `CaptureWarning`.
+        tune: measure which kernels are fastest when a plan is made, where that is not known (see `burn.tune`).
+        ignore: what a replay may pass over: names and paths as notices give them (`"log"`, `"self.calls"`, `"print"`),
+            or the objects themselves. Changes of these, and what they hold, then neither guard nor forbid a replay.
+
+    >>> @burn.compile
+    ... def step(x, rate):
+    ...     return x - x * rate
+    >>> x = burn.tensor([1.0, 2.0], device=burn.Cpu())
+    >>> [step(x, rate).tolist() for rate in (0.5, 0.25, 0.0)]
+    [[0.5, 1.0], [0.75, 1.5], [1.0, 2.0]]
     """
     if function is None:
         return functools.partial(compile, donate=donate, check=check, notice=notice, tune=tune, ignore=ignore)
@@ -149,7 +162,25 @@ def _entry(arrays: bool) -> Callable[..., Any]:
 
 
 class Compiled(Generic[P, R]):
-    """A function under capture. Calling it records, replays, or runs it plainly."""
+    """A function under capture. Calling it records, replays, or runs it plainly. `burn.compile` makes it.
+
+    Arguments:
+        function, donate, check, notice, tune, ignore: those of `burn.compile`.
+
+    >>> double = burn.compile(lambda x: x * 2.0 + 1.0)
+    >>> x = burn.tensor([1.0, 2.0], device=burn.Cpu())
+    >>> [double(x).tolist() for _ in range(3)][-1], len(double.programs())
+    ([3.0, 5.0], 1)
+    >>> print(double.explain())
+    captured:
+    %0: f32[2] = input
+    %1: f32[2] = mul(%0, $0)
+    %2: f32[2] = add(%1, $1)
+    return %2
+    <BLANKLINE>
+    plan:
+    kernel  mul+add
+    """
 
     def __init__(
         self,
@@ -200,10 +231,14 @@ class Compiled(Generic[P, R]):
     else:
         __call__ = _entry(arrays=False)
     numpy = _entry(arrays=True)
-    """A call with NumPy arrays in the place of tensors, which gives arrays in the place of tensors.
+    numpy.__doc__ = """Call with NumPy arrays in the place of tensors, among `args` and `kwargs` and in the result.
 
     It means `f(burn.tensor(x, device=...)).numpy()` for lists, tuples and dicts of arrays, on the fused device
     that the other tensors live on, else on the default device. Where it can, it copies nothing.
+
+    >>> double = burn.compile(lambda x: x * 2.0)
+    >>> double.numpy(np.array([1.0, 2.0], np.float32))
+    array([2., 4.], dtype=float32)
     """
 
     def _called_on_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -241,7 +276,14 @@ class Compiled(Generic[P, R]):
         return self._record(device, call)
 
     def captured(self, call: Call) -> Capture | None:
-        """The capture that a call would replay."""
+        """The capture that a `call` would replay.
+
+        >>> from burn.capture.call import Call
+        >>> double = burn.compile(lambda x: x * 2.0)
+        >>> x = burn.tensor([1.0, 2.0], device=burn.Cpu())
+        >>> double.captured(Call(double.surroundings, (x,), {})) is None
+        True
+        """
         return self._fitting(self.ready, call)
 
     def _fitting(self, store: OrderedDict[Any, list[Capture]], call: Call, loosely: bool = False) -> Capture | None:

@@ -26,11 +26,17 @@ MOST_CALLS = 3
 
 
 def tune(function: Callable[..., Any], *args: Any, again: bool = False, progress: Any = None, **kwargs: Any) -> Report:
-    """Measure the kernels that calls of `function` like this one could run on; gives a table of what was found.
+    """Measure the kernels that a call of `function` could run on; gives a table of what was found.
 
     The function is called up to three times, unless it is under `burn.compile` and was captured for such arguments.
-    NumPy arrays stand for tensors, as in `.numpy(...)`. `again` measures what is known already, too; `progress` is
-    called with how many questions are done, of how many, and the next one, in the place of a bar on the terminal.
+
+    Arguments:
+        args, kwargs: those of the call; NumPy arrays stand for tensors, as in `.numpy(...)`.
+        again: measure what is known already, too.
+        progress: called with how many questions are done, of how many, and the next, in the place of a bar.
+
+    >>> x = Tensor.ones([64, 64], burn.Cpu())
+    >>> report = burn.tune(lambda x: x @ x, x)
     """
     reasons: list[str] = []
     compiled = function if isinstance(function, Compiled) else Compiled(function, (), 0, reasons.append)

@@ -19,10 +19,15 @@ from burn.tree import Structure
 
 
 def cond(predicate: Tensor[Any], then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
-    """Call `then(*operands)` if a bool tensor of one element is true, else `otherwise(*operands)`.
+    """Call `then(*operands)` if the `predicate`, a bool tensor of one element, is true, else `otherwise(*operands)`.
 
     Both must give tensors of the same shapes and dtypes in the same structure. Gradients flow to the operands, and to
     what the functions found around themselves: zeros to what only the other one used.
+
+    >>> from burn.control import cond
+    >>> x = burn.tensor([3.0])
+    >>> cond(x.sum() > 0.0, lambda x: x * 2.0, lambda x: -x, x).tolist()
+    [6.0]
     """
     asked, _ = tensors_of("cond", "the predicate", predicate)
     leaves, structure = tensors_of("cond", "an operand", operands)

@@ -27,9 +27,18 @@ def scan(
 ) -> tuple[Any, Any]:
     """Call `function(carry, x)` for each `x` along the first dim of `xs`; it gives the next carry and a result.
 
-    `init` and `xs` are tensors, or trees of them. Gives the last carry and the results of all steps, one behind the
-    other along a new first dim. Without `xs` there are `length` steps, whose `x` is None. `reverse` begins at the end;
-    results still stand where their `x` stands. The function may use tensors from around it; gradients flow to them.
+    Gives the last carry and the results of all steps, one behind the other along a new first dim. The function may use
+    tensors from around it; gradients flow to them.
+
+    Arguments:
+        init, xs: tensors, or trees of them.
+        length: the number of steps where there are no `xs`; `x` is None then.
+        reverse: begin at the end; results still stand where their `x` stands.
+
+    >>> from burn.control import scan
+    >>> total, sums = scan(lambda carry, x: (carry + x, carry + x), burn.tensor(0.0), burn.tensor([1.0, 2.0, 3.0]))
+    >>> total.item(), sums.tolist()
+    (6.0, [1.0, 3.0, 6.0])
     """
     carries, carried = tensors_of("scan", "init", init)
     rows, scanned = tensors_of("scan", "xs", xs)
@@ -100,6 +109,13 @@ def while_loop(condition: Callable[[Any], Tensor[Any]], function: Callable[[Any]
 
     Nobody knows the number of steps before, so a loop through which a gradient flows runs in Python; where the
     number is known, `scan` records it.
+
+    Arguments:
+        init: the first carry, a tensor or a tree of them.
+
+    >>> from burn.control import while_loop
+    >>> while_loop(lambda x: x < 100.0, lambda x: x * 2.0, burn.tensor(3.0)).item()
+    192.0
     """
     carries, carried = tensors_of("while_loop", "init", init)
     device = meeting("while_loop", carries)

@@ -54,9 +54,9 @@ class Vjp:
 
 
 class Op:
-    """One operation. Compared and hashed by identity.
+    """An operation: a row of the table, of what the decorators of this package and of `burn.ops.declare` are told.
 
-    How kernels compute it is told in terms of the kernel language, whose builder the functions are given:
+    Compared and hashed by identity. How kernels compute it is told in terms of the kernel language:
 
     - `element(b, *operands, *attributes)` gives one element of the result: the row is *elementwise*. It is `costly` if
       that takes longer than writing the result to the nearest cache and reading it again. Results of other dtypes
@@ -65,6 +65,19 @@ class Op:
       kept with size 1: the row is a *reduction*. With an element, each element of the operand goes through it first.
     - `view(walk, shape, *attributes)` tells where the elements of the result are in the memory of the operand (see
       `burn.ops.views`): the row is a *view*.
+
+    Arguments:
+        function, name, family, kind: the declared function, and where it belongs.
+        rule, prepare: what checks the arguments and gives shape and dtype, and what brings operands to a common dtype.
+        reference, vjp: the meaning in NumPy, and the gradient of each operand.
+        bound, outputs, version: what checkpointing does, how many results there are, of which definition.
+
+    >>> from burn.extension import operation_of
+    >>> op = operation_of(Tensor.cumsum)
+    >>> op.operands, op.attributes, op.vjp_on(burn.NdArray()) is op.vjp, op.registered_kernel(burn.NdArray())
+    (('x',), ('dim',), True, None)
+    >>> op.bind(("x",), {"dim": 0}), op.unbind(["x"], [0]), op.result_count((0,))
+    ((['x'], [0]), ['x', 0], 1)
     """
 
     def __init__(
@@ -176,11 +189,11 @@ class Op:
         raise BurnError(f"{self.name}: a vjp names {name!r}, which is no operand, attribute, g or out")
 
     def result_count(self, attributes: tuple[Any, ...]) -> int:
-        """How many results a node has: a region has those of its first program."""
+        """How many results a node with these `attributes` has: a region has those of its first program."""
         return self.outputs or len(attributes[0].outputs)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-        """Sort a call's arguments into operands and attributes, as Python would bind them."""
+        """Sort the `args` and `kwargs` of a call into operands and attributes, as Python would bind them."""
         parameters = self.parameters
         values = list(args)
         faults = []
@@ -220,7 +233,7 @@ class Op:
         return f"{self.name}({', '.join(shown)})"
 
     def unbind(self, operands: list[Any], attributes: list[Any]) -> list[Any]:
-        """The arguments in the order of the signature: the inverse of `bind`."""
+        """The `operands` and `attributes` in the order of the signature: the inverse of `bind`."""
         values: list[Any] = [None] * len(self.parameters)
         for position, value in zip(self._operand_positions, operands, strict=True):
             values[position] = value
@@ -236,7 +249,7 @@ class Op:
         self._forget()
 
     def register_vjp(self, device: type[Device], vjp: Mapping[str, Callable[..., Any]]) -> None:
-        """Use these backward rules where the device under `Autodiff` has a base of that class."""
+        """Use these backward rules, as in `vjp`, where the device under `Autodiff` has a base of that class."""
         self._stack_vjps[device] = self._read_vjp(vjp)
         self._forget()
 

@@ -118,10 +118,16 @@ class Dequantize(ModuleMapper):
     """Makes float parameters of quantised ones: as fast as before, as large as before, and trained again.
 
     The values are those of the quantised model. Parameters that were frozen stay frozen.
+
+
+    >>> from burn.quantization import Dequantize, Quantizer
+    >>> model = nn.LinearConfig(2, 2).init(burn.NdArray()).quantize_weights(Quantizer())
+    >>> model.map(Dequantize()).weight.dtype
+    f32
     """
 
     def map_float(self, id: ParamId, tensor: Tensor[Any]) -> Tensor[Any]:
-        """The floats of a quantised parameter; any other stays as it is."""
+        """The floats of a quantised parameter, of the given `id` and the value `tensor`; any other stays as it is."""
         return tensor.dequantize()
 
 

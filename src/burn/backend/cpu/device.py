@@ -37,9 +37,17 @@ from burn.program import Program
 class Cpu(HostArrays, Engine):
     """The processor, through kernels generated for it. What has no kernel yet runs on NumPy.
 
-    `Cpu(accuracy="exact")` takes no shorter way that costs accuracy, `Cpu(features="avx2")` uses no newer instructions
-    (see `burn.backend.cpu.settings`); `Cpu(sanitize=True)` runs kernels that look before they touch memory (see
-    `burn.backend.cpu.sanitizer`).
+    Arguments:
+        fusion: False runs each operation by itself, at once.
+        float, int: the dtypes that new tensors get.
+        accuracy: "exact" takes no shorter way that costs accuracy, as "fast" may.
+        features: the newest instructions to use, such as "avx2".
+        sanitize: whether kernels look before they touch memory (see `burn.backend.cpu.sanitizer`).
+        mapped_weights, kept_memory: bytes for prepared weights, and for plans that may run again.
+
+    >>> x = burn.tensor([1.0, 2.0], device=burn.Cpu())
+    >>> (x.exp() * 2.0).to_data()
+    TensorData([5.4365635, 14.778112], shape=[2], dtype=f32)
     """
 
     host: NdArray
@@ -129,7 +137,12 @@ class Cpu(HostArrays, Engine):
         return self._memory.array(tuple(shape), dtype.numpy, size)
 
     def memory(self) -> MemoryUse:
-        """Bytes of results: that live, kept for later ones, at most so far; and what plans keep to run again."""
+        """Bytes of results: that live, kept for later ones, at most so far; and what plans keep to run again.
+
+        >>> x = Tensor.ones([1000], burn.Cpu()) + 1.0
+        >>> burn.Cpu().memory().live >= 0
+        True
+        """
         return dataclasses.replace(self._memory.use(), plans=self.kept.bytes())
 
     def from_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

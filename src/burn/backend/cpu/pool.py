@@ -143,12 +143,23 @@ def pool() -> Pool:
 
 
 def set_num_threads(count: int) -> None:
-    """Run kernels of `Cpu()` on `count` threads. Runs that are under way keep those that they have."""
+    """Run kernels of `Cpu()` on `count` threads. Runs that are under way keep those that they have.
+
+    >>> before = burn.get_num_threads()
+    >>> burn.set_num_threads(1)
+    >>> burn.get_num_threads()
+    1
+    >>> burn.set_num_threads(before)
+    """
     pool().threads = count
 
 
 def get_num_threads() -> int:
-    """How many threads `Cpu()` computes on."""
+    """How many threads `Cpu()` computes on.
+
+    >>> burn.get_num_threads() >= 1
+    True
+    """
     return pool().threads
 
 

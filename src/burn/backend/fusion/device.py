@@ -52,7 +52,14 @@ class _Streams(threading.local):
 
 
 class Fusion(Decorator[I]):
-    """Records operations and runs them together on the device below."""
+    """Records operations and runs them together on the device below, `inner`.
+
+    `Cpu()` is `Fusion` around `Cpu(fusion=False)`.
+
+    >>> x = burn.tensor([1.0, 2.0], device=burn.Fusion(burn.NdArray()))
+    >>> (x.exp() * 2.0).to_data()
+    TensorData([5.436564, 14.778111], shape=[2], dtype=f32)
+    """
 
     def __init__(self, inner: I) -> None:
         super().__init__(inner)

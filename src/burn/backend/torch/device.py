@@ -54,7 +54,15 @@ class LibTorch(
     Activation, Convolution, Creation, Elementwise, Indexing, Linalg, Movement, Normalization, Pooling, Quantization,
     Random, Reduce, Signal, Sort, Spatial, Device,
 ):  # fmt: skip
-    """PyTorch's kernels: `LibTorch("cpu")`, `LibTorch("cuda:0")`, `LibTorch("mps")`, `LibTorch("vulkan")`."""
+    """The kernels of PyTorch, on whatever it runs on.
+
+    Arguments:
+        name: "cpu", "cuda:0", "mps" or "vulkan".
+        float, int: the dtypes that new tensors get.
+
+    >>> (Tensor.ones([2], burn.LibTorch("cpu")) + 1.0).tolist()
+    [2.0, 2.0]
+    """
 
     label = "libtorch"
 
