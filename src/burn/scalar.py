@@ -194,7 +194,7 @@ class Scalar(float):
         return self._apply(math.sqrt, self)
 
     def exp(self) -> Any:
-        """e to this power."""
+        """Raise e to this power."""
         return self._apply(math.exp, self)
 
     def log(self) -> Any:
@@ -202,7 +202,7 @@ class Scalar(float):
         return self._apply(math.log, self)
 
     def pow(self, exponent: Any) -> Any:
-        """This number to a power."""
+        """This number to the power `exponent`."""
         return self**exponent
 
     def __copy__(self) -> Scalar:
