@@ -11,7 +11,7 @@ from pathlib import Path
 
 from burn.errors import ArgumentError, BurnError
 from burn.version import __version__
-from burn_bench import chart, compare, first_call, memory, report, results, tune
+from burn_bench import chart, compare, first_call, machine, memory, model_inputs, models, report, results, tune
 from burn_bench.benchmark import Benchmark
 from burn_bench.engines import DEFAULT_DEVICES, DEFAULT_PEERS, DEVICES, PEERS, chosen_devices, chosen_peers
 from burn_bench.runner import SUITE, Plan, Runner
@@ -85,11 +85,22 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("workloads", nargs="*", metavar="workload", help=f"of {', '.join(workloads)}; else all")
         each.add_argument("--processes", type=int, default=7, help="fresh processes for each number (default 7)")
         each.add_argument("--quick", action="store_true", help="one process for each number")
+    folder = commands.add_parser("models", help="the ONNX files of a folder against ONNX Runtime, one by one")
+    folder.add_argument("folder", type=Path, help="a folder with .onnx and .ort files, or one such file")
+    folder.add_argument("--only", action="append", default=[], help="files whose path contains this")
+    folder.add_argument("--size", action="append", default=[], metavar="NAME=N", help="a size that files leave open")
+    folder.add_argument("--shapes", type=Path, metavar="FILE", help="JSON: shapes of the inputs of each file")
+    folder.add_argument("--blocks", type=int, default=7, help="interleaved blocks of each engine")
+    folder.add_argument("--seconds", type=float, default=0.2, help="about how long a block takes (default 0.2)")
+    folder.add_argument("--patience", type=float, default=300.0, help="seconds that a first result may take")
+    folder.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes there")
+    folder.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios, .svg")
+    folder.add_argument("--compare", type=Path, metavar="FILE", help="outcomes of an earlier run to compare with")
     tuned = commands.add_parser("tune", help="measure which kernels are fastest here, and remember it")
     tuned.add_argument("names", nargs="*", help="beginnings of names, such as resnet18, or a group: kernels; else all")
     tuned.add_argument("--forget", action="store_true", help="drop what is known of this machine first")
     run.add_argument("--tune", choices=TUNING, help="BURN_TUNE of our devices: whether they use what was measured")
-    for each in (run, peak, first, tuned):
+    for each in (run, peak, first, tuned, folder):
         each.add_argument("--threads", type=int, default=default_threads(), help="threads of every engine")
     for each in (run, show, two, past):
         each.add_argument("--store", type=Path, default=None, help="folder of the kept runs")
@@ -162,6 +173,31 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if faults else 0
 
 
+def _models(options: argparse.Namespace) -> int:
+    if PEERS["onnxruntime"].absent():
+        raise ArgumentError("burn-bench models: ONNX Runtime is not installed; write pip install onnxruntime")
+    before = None if options.compare is None else models.read(options.compare)
+    sizes, shapes = model_inputs.sizes_from(options.size), model_inputs.listed_shapes(options.shapes)
+    plan = models.Plan(options.threads, options.blocks, options.seconds, options.patience, sizes, shapes, options.only)
+    count, found = len(models.found_models(options.folder, options.only)), []
+    for outcome in models.measure_all(options.folder, plan):
+        found.append(outcome)
+        if options.json is not None:
+            models.save(found, options.json)
+        print(f"[{len(found)} of {count}] {models.line(outcome)}", file=sys.stderr, flush=True)
+    print(f"{machine.processor()}, {options.threads} threads, {machine.now()}, commit {machine.commit()}\n")
+    print(models.HEADING)
+    for outcome in models.by_ratio(found):
+        print(models.line(outcome))
+    print(models.summary(found))
+    if options.plot is not None:
+        models.draw(found, options.plot)
+    if before is not None:
+        print("\nratio of ratios, after to before")
+        print("\n".join(models.changes(before, found)))
+    return 1 if any(each.fault.startswith("burn") or each.difference > models.CLOSE for each in found) else 0
+
+
 def _print_last(run: results.Run) -> None:
     """Print the table of the benchmark that has just ended; before the first, the heading."""
     if len(run.outcomes) == 1:
@@ -211,6 +247,7 @@ COMMANDS = {
     "memory": memory.command,
     "first-call": first_call.command,
     "tune": _tune,
+    "models": _models,
 }
 
 

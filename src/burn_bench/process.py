@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +33,12 @@ class WorkerError(Exception):
 class Process:
     """A running engine. `ask` wakes it, waits for its answer and stops it again."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        environment: Mapping[str, str],
-        *,
-        threads: int,
-        folder: Path,
-        suite: str,
-        label: str = "",
-    ) -> None:
-        self.engine = engine
-        self.label = label or engine.name
+    def __init__(self, label: str, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path):
+        self.label = label
         self.log = folder / f"{self.label.replace(' ', '-')}.log"
-        command = [sys.executable, "-m", "burn_bench.worker", engine.name]
-        command += ["--threads", str(threads), "--folder", str(folder), "--suite", suite]
         with open(self.log, "wb") as log:
             self._child = subprocess.Popen(
-                command,
+                [sys.executable, "-m", module, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -101,6 +89,10 @@ class Process:
             self._child.stdin.flush()
         except BrokenPipeError:
             raise WorkerError(self._obituary()) from None
+        return self.hear(limit)
+
+    def hear(self, limit: float) -> dict[str, Any]:
+        """Wait at most `limit` seconds for a message that nobody asked for; the process is stopped afterwards."""
         answer = self._line(limit)
         self.stop()
         return json.loads(answer)  # type: ignore[no-any-return]
@@ -153,3 +145,11 @@ class Process:
         self._signal(signal.SIGKILL if CAN_STOP else signal.SIGTERM)
         self._child.wait()
         self.is_stopped = False
+
+
+def of_engine(
+    engine: Engine, environment: Mapping[str, str], *, threads: int, folder: Path, suite: str, label: str = ""
+) -> Process:
+    """The process of an engine that runs benchmarks of a suite."""
+    arguments = [engine.name, "--threads", str(threads), "--folder", str(folder), "--suite", suite]
+    return Process(label or engine.name, "burn_bench.worker", arguments, environment, folder)

@@ -21,7 +21,7 @@ from burn.version import __version__
 from burn_bench import machine
 from burn_bench.benchmark import Benchmark
 from burn_bench.engines import Engine, environment
-from burn_bench.process import Process, WorkerError
+from burn_bench.process import Process, WorkerError, of_engine
 from burn_bench.results import Measurement, Outcome, Run
 from burn_bench.worker import REFERENCE
 
@@ -95,7 +95,7 @@ class Team:
         if found is None:
             plan = self.plan
             changed = environment(engine, plan.threads, plan.keep_memory, plan.tune)
-            found = Process(engine, changed, threads=plan.threads, folder=self.folder, suite=plan.suite, label=label)
+            found = of_engine(engine, changed, threads=plan.threads, folder=self.folder, suite=plan.suite, label=label)
             self.processes[label] = found
         return found
 

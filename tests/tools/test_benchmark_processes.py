@@ -20,7 +20,7 @@ from burn.errors import ArgumentError
 from burn_bench import cli, machine, report, results
 from burn_bench.benchmark import Setting
 from burn_bench.engines import DEVICES, PEERS, Engine, chosen_devices, chosen_peers, environment
-from burn_bench.process import Process, WorkerError
+from burn_bench.process import Process, WorkerError, of_engine
 from burn_bench.results import Measurement, Outcome
 from burn_bench.runner import Pace, Plan, Runner, Team, subjects
 from burn_bench.worker import Worker, load_suite, serve
@@ -111,7 +111,7 @@ def state(pid: int) -> str:
 @pytest.fixture
 def process(suite: str, tmp_path: Path) -> Iterator[Process]:
     engine = PEERS["numpy"]
-    found = Process(engine, environment(engine, 1), threads=1, folder=tmp_path, suite=suite)
+    found = of_engine(engine, environment(engine, 1), threads=1, folder=tmp_path, suite=suite)
     yield found
     found.close()
 
@@ -142,8 +142,9 @@ ORPHAN = """
 import sys, time
 from pathlib import Path
 from burn_bench.engines import PEERS, environment
-from burn_bench.process import Process
-child = Process(PEERS["numpy"], environment(PEERS["numpy"], 1), threads=1, folder=Path(sys.argv[1]), suite="fake_suite")
+from burn_bench.process import of_engine
+numpy = PEERS["numpy"]
+child = of_engine(numpy, environment(numpy, 1), threads=1, folder=Path(sys.argv[1]), suite="fake_suite")
 child.ask(60, do="forget")
 print(child.pid, flush=True)
 time.sleep(60)

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from burn_bench.model_inputs import inputs_for
+
 Arrays = Mapping[str, Any]
 
 ABSOLUTE = 1e-4  # of the largest element of an output
@@ -27,35 +29,6 @@ RELATIVE = 1e-3  # of the element itself
 HALF = 10.0  # times as much for a model that computes in float16
 SIGMOID = 2.0**-22  # more for a sigmoid: ONNX Runtime's is off by up to 1.4e-7, and gives 0 below -18
 MOVES = (1, 1, 1, 4, 4, 16, 16)  # units in the last place by which inputs move, to see how far outputs move
-
-
-def inputs_for(
-    session: Any, shapes: Mapping[str, Sequence[int]], seed: int = 0, positive: bool = False
-) -> dict[str, Any]:
-    """Random inputs: normal floats (from 0 to 1 if `positive`), bytes, truth values, whole numbers 0 and 1.
-
-    Those are valid indices everywhere. A sample rate is 16000: models of speech branch on it.
-    """
-    generator = np.random.default_rng(seed)
-    made: dict[str, Any] = {}
-    for each in session.get_inputs():
-        if each.name not in shapes:
-            continue
-        shape, kind = tuple(shapes[each.name]), each.type
-        if kind in ("tensor(float)", "tensor(double)", "tensor(float16)"):
-            dtype = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}[kind]
-            made[each.name] = (generator.random(shape) if positive else generator.standard_normal(shape)).astype(dtype)
-        elif kind == "tensor(bool)":
-            made[each.name] = generator.integers(0, 2, shape).astype(bool)
-        elif kind == "tensor(uint8)":
-            made[each.name] = generator.integers(0, 256, shape).astype(np.uint8)
-        elif each.name == "sr":
-            made[each.name] = np.full(shape, 16000, np.int64)
-        elif kind == "tensor(string)":
-            made[each.name] = np.full(shape, "a", object)
-        else:
-            made[each.name] = generator.integers(0, 2, shape).astype(kind[len("tensor(") : -1])
-    return made
 
 
 def moved(inputs: Arrays, units: int, seed: int = 0) -> dict[str, Any]:
