@@ -411,6 +411,15 @@ def current_device() -> Any:
     return chosen
 
 
+def given_device(operation: str, device: Any) -> Any:
+    """The device that was given, the default one for None, or an error for what is no device."""
+    if device is None:
+        return current_device()
+    if not isinstance(device, Device):
+        raise DeviceError(f"{operation}: needs a device such as burn.Cpu(), got {device!r}")
+    return device
+
+
 @contextlib.contextmanager
 def _scope(device: D) -> Iterator[D]:
     token = _default.set(device)

@@ -122,8 +122,76 @@ WRITE: dict[str, dict[str, str]] = {
         "init": "the optimizer is there: " + STEP,
     },
     "Tensor": {},
+    "argument": {
+        "lr": "the learning rate is given at each step: " + STEP.removeprefix("write "),
+        "learning_rate": "the learning rate is given at each step: " + STEP.removeprefix("write "),
+        "params": "an optimizer learns of the parameters at the step: " + STEP.removeprefix("write "),
+        "betas": "write beta_1=0.9, beta_2=0.999",
+        "nesterov": "write momentum=MomentumConfig(nesterov=True)",
+        "max_norm": "write grad_clipping=GradientClippingConfig.Norm(1.0)",
+        "maximize": "step with the gradients of the negated loss",
+        "foreach": "leave it out: all parameters are updated together",
+        "fused": "leave it out: all parameters are updated together",
+        "capturable": "leave it out: burn.compile captures every optimizer",
+        "inplace": "leave it out: nothing is changed in place",
+        "dtype": "the float dtype is the device's: NdArray(float=burn.f64); or write layer.cast(burn.f64)",
+        "reduction": "the reduction is said in the call: loss(x, y, Reduction.Sum), or loss.forward_no_reduction(x, y)",
+        "size_average": "the reduction is said in the call: loss(x, y, Reduction.Sum)",
+        "reduce": "the reduction is said in the call: loss.forward_no_reduction(x, y)",
+        "affine": "leave it out: the layer scales and shifts",
+        "elementwise_affine": "leave it out: the layer scales; bias=False leaves the shift out",
+        "track_running_stats": "leave it out: statistics run while training; layer.mode('infer') fixes them",
+        "padding_mode": "pad before: x.pad((left, right, top, bottom), ...) in forward, and padding=0 here",
+        "padding_idx": "leave it out, and mask what is padding: no row of an embedding is special",
+        "num_layers": "make one for each: layers = [nn.Lstm(3, 4), nn.Lstm(4, 4)]",
+        "bidirectional": "write nn.BiLstm, nn.BiGru or nn.BiRnn",
+        "batch_first": "leave it out: sequences are (batch, length, features)",
+        "return_indices": "leave it out: burn.tensor.module has max_pool2d_with_indices",
+        "divisor_override": "leave it out, and multiply the result",
+        "kdim": "write nn.CrossAttention(d_model, d_context, n_heads, n_heads_kv, d_head)",
+        "vdim": "write nn.CrossAttention(d_model, d_context, n_heads, n_heads_kv, d_head)",
+    },
 }
 """By place, then by name: what to write."""
+
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "in_features": ("d_input",),
+    "out_features": ("d_output",),
+    "input_size": ("d_input",),
+    "hidden_size": ("d_hidden",),
+    "in_channels": ("channels_in",),
+    "out_channels": ("channels_out",),
+    "output_padding": ("padding_out",),
+    "num_embeddings": ("n_embedding",),
+    "embedding_dim": ("d_model",),
+    "embed_dim": ("d_model",),
+    "num_heads": ("n_heads",),
+    "nhead": ("n_heads",),
+    "num_layers": ("n_layers",),
+    "dim_feedforward": ("d_ff",),
+    "normalized_shape": ("d_model",),
+    "num_features": ("num_channels",),
+    "num_channels": ("num_features",),
+    "layer_norm_eps": ("epsilon",),
+    "eps": ("epsilon",),
+    "p": ("prob",),
+    "dropout": ("prob",),
+    "stride": ("strides",),
+    "strides": ("stride",),
+    "size": ("output_size",),
+    "init": ("alpha",),
+    "label_smoothing": ("smoothing",),
+    "weight": ("weights",),
+    "alpha": ("negative_slope",),
+    "max_len": ("max_sequence_size", "max_sequence_length"),
+}
+"""What arguments are called elsewhere, and what configs call them: the first one that a config has is meant."""
+
+
+def spelled(name: str, known: Iterable[str]) -> str | None:
+    """The argument among `known` that another library's `name` means."""
+    known = set(known)
+    return next((each for each in SPELLINGS.get(name, ()) if each in known), None)
 
 
 KEYWORDS = {

@@ -127,6 +127,14 @@ class Enumeration(Stored):
         return dict(cls.__variants)
 
     @classmethod
+    def _guessed(cls, value: Any) -> Any:
+        """The variant that a value of another library means, such as the text "same"; else the value itself."""
+        if not isinstance(value, str):
+            return value
+        named = [each for name, each in cls._enumeration().variants().items() if name.lower() == value.lower()]
+        return named[0] if named and not isinstance(named[0], type) else value
+
+    @classmethod
     def _variant_name(cls) -> str:
         """The name of this variant."""
         return cls.__name

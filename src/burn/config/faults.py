@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from burn.errors import BurnError, raise_faults
+from burn.guesses import WRITE, spelled
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
 """Where a value stands: the place that holds it and its name or position there; None at the top."""
@@ -112,6 +113,16 @@ def show_json(value: Any) -> str:
         return shorten(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):
         return show(value)
+
+
+def instead(name: str, known: Iterable[str]) -> str:
+    """What to write for a field that is not there: as another library's name, else as a near one."""
+    names = list(known)
+    advised = WRITE["argument"].get(name)
+    meant = spelled(name, names)
+    if meant is not None:
+        return f"; write {meant}"
+    return f"; {advised}" if advised is not None else did_you_mean(name, names)
 
 
 def did_you_mean(name: str, known: Iterable[str], *, prefix: str = "", quote: str = "") -> str:

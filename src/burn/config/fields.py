@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args, get_origin
 
 from typing_extensions import dataclass_transform
 
-from burn.config.faults import ConfigError, Faults, Path, did_you_mean, fail, show_path
+from burn.config.faults import ConfigError, Faults, Path, did_you_mean, fail, instead, show_path
 from burn.config.kinds import Kind
 from burn.config.names import Names, Scope, own_annotations, scope_of_caller
 from burn.config.spelling import spell, spell_call
@@ -74,7 +74,7 @@ class Table:
             else:
                 values[name] = default
         for name in given:
-            faults.add((path, name), f"{self.cls.__name__} has no such field{did_you_mean(name, self.by_name)}")
+            faults.add((path, name), f"{self.cls.__name__} has no such field{instead(name, self.by_name)}")
         return values
 
     def write(self, value: Fields, path: Path, faults: Faults) -> dict[str, Any]:
@@ -96,9 +96,7 @@ class Table:
                 values[field.name] = field.default if field.make is None else field.make()
         for name in data:
             if name not in self.by_name:
-                faults.add(
-                    (path, str(name)), f"{self.cls.__name__} has no such field{did_you_mean(name, self.by_name)}"
-                )
+                faults.add((path, str(name)), f"{self.cls.__name__} has no such field{instead(name, self.by_name)}")
         if len(faults) > before:
             return None
         return self.check(self.cls._from_fields(values), path, faults)

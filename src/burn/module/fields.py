@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from burn.errors import ArgumentError
@@ -71,8 +72,17 @@ def field_names(module: Any) -> list[str]:
     return [name for name in known if name in values] + [name for name in values if name not in known]
 
 
-def bind(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The values of the declared fields for a constructor call; class attributes are defaults."""
+def bind(
+    cls: type,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    make: Callable[[str, Any], Any] = lambda name, default: default,
+    complete: bool = True,
+) -> dict[str, Any]:
+    """The values of the declared fields for a constructor call; class attributes are defaults, `make` their values.
+
+    Without `complete` fields may be missing: the constructor of the class goes on to assign them.
+    """
     names = declared(cls)
     faults = []
     if len(args) > len(names):
@@ -89,13 +99,13 @@ def bind(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     for name in names:
         if name not in values:
             if hasattr(cls, name):
-                values[name] = getattr(cls, name)
+                values[name] = make(name, getattr(cls, name))
             elif optional_type(cls, name) is not None:
                 values[name] = None
             else:
                 missing.append(name)
-    if missing:
+    if missing and complete:
         faults.append(f"needs {', '.join(missing)}")
     if faults:
         raise ArgumentError(f"{cls.__name__}: " + "; ".join(faults))
-    return {name: values[name] for name in names}
+    return {name: values[name] for name in names if name in values}

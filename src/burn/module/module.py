@@ -23,7 +23,7 @@ from typing_extensions import dataclass_transform
 from burn.device import Device
 from burn.errors import ArgumentError, DeviceError
 from burn.guesses import missing_attribute
-from burn.module import display, recording
+from burn.module import display, making, recording
 from burn.module.call import typed_by_forward
 from burn.module.fields import bind, field_names
 from burn.module.flat import Flat
@@ -52,10 +52,56 @@ class Module:
 
     _flat: Flat
 
+    _config: ClassVar[Any] = None
+    """The config whose arguments the constructor takes."""
+
+    def __init_subclass__(cls, *, config: Any = None, **options: Any) -> None:
+        """`class Linear(Module, config=LinearConfig)`: the constructor takes the arguments of the config."""
+        super().__init_subclass__(**options)
+        if config is not None:
+            making.refuse_config(cls, config)
+            cls._config = config
+
     if not TYPE_CHECKING:
+        __signature__ = making.Signature()
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.__dict__.update(bind(type(self), args, kwargs))
+            cls = type(self)
+            if not args and not kwargs and cls._config is None and making.has_own_constructor(cls):
+                # `super().__init__()`, which is not needed but a habit
+                found = bind(cls, args, kwargs, lambda name, value: making.made_default(cls, name, value, None), False)
+            else:
+                found = making.fields_of(cls, args, kwargs)
+            self.__dict__.update(found)
+
+        __init__.__makes_modules__ = True
+
+    @classmethod
+    def init(cls, *args: Any, **kwargs: Any) -> Self:
+        """A module on a device: `Net.init(device)`, or on the default device with `Net.init()`.
+
+        Other arguments go to the constructor. It gets the device too if it has a parameter for it.
+        """
+        device = kwargs.pop("device", None)
+        if device is None:
+            given = [index for index, each in enumerate(args) if isinstance(each, Device)]
+            if given:
+                device, args = args[given[0]], args[: given[0]] + args[given[0] + 1 :]
+        return making.made_on(cls, device, args, kwargs)  # type: ignore[no-any-return]
+
+    @classmethod
+    def _from_fields(cls, *args: Any, **kwargs: Any) -> Self:
+        """A module from the values of its fields, whatever its constructor takes."""
+        made = object.__new__(cls)
+        made.__dict__.update(bind(cls, args, kwargs))
+        return made
+
+    @classmethod
+    def _configured(cls, *args: Any) -> Self:
+        """A module whose fields its method `_configure` assigns."""
+        made: Any = object.__new__(cls)
+        made._configure(*args)
+        return made  # type: ignore[no-any-return]
 
     # Calling
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from burn.device import Device
+from burn.device import Device, given_device
 from burn.dtype import DType
 from burn.errors import ShapeError
 from burn.module.identity import ParamId
@@ -34,8 +34,9 @@ class State:
         self.shape: Shape = tensor.shape
 
     @classmethod
-    def full(cls, shape: Sequence[int], number: float, device: Device) -> State:
+    def full(cls, shape: Sequence[int], number: float, device: Device | None = None) -> State:
         """A cell full of one number, made when it is first read."""
+        device = given_device("State.full", device)
         while device.is_autodiff:
             device = device.inner()
         made = cls.__new__(cls)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from burn.guesses import missing_name
-from burn.nn import conv, pool
+from burn.nn import conv, loss, pool
 from burn.nn.activation import (
     GLU,
     Activation,
@@ -64,12 +64,60 @@ from burn.nn.attention import (
     generate_padding_mask,
 )
 from burn.nn.cache import TensorCache
+from burn.nn.conv import (
+    Conv1d,
+    Conv1dConfig,
+    Conv2d,
+    Conv2dConfig,
+    Conv3d,
+    Conv3dConfig,
+    ConvTranspose1d,
+    ConvTranspose1dConfig,
+    ConvTranspose2d,
+    ConvTranspose2dConfig,
+    ConvTranspose3d,
+    ConvTranspose3dConfig,
+    DeformConv2d,
+    DeformConv2dConfig,
+)
 from burn.nn.dropout import Dropout, DropoutConfig
 from burn.nn.embedding import Embedding, EmbeddingConfig
 from burn.nn.identity import Identity
 from burn.nn.initializer import Initializer
 from burn.nn.interpolate import Interpolate1d, Interpolate1dConfig, Interpolate2d, Interpolate2dConfig, InterpolateMode
 from burn.nn.linear import Linear, LinearConfig
+from burn.nn.loss import (
+    BinaryCrossEntropyLoss,
+    BinaryCrossEntropyLossConfig,
+    CosineEmbeddingLoss,
+    CosineEmbeddingLossConfig,
+    CrossEntropyLoss,
+    CrossEntropyLossConfig,
+    CTCLoss,
+    CTCLossConfig,
+    GaussianNLLLoss,
+    GaussianNLLLossConfig,
+    HingeEmbeddingLoss,
+    HingeEmbeddingLossConfig,
+    HuberLoss,
+    HuberLossConfig,
+    KLDivLoss,
+    KLDivLossConfig,
+    LpLoss,
+    MarginRankingLoss,
+    MarginRankingLossConfig,
+    MseLoss,
+    MultiMarginLoss,
+    MultiMarginLossConfig,
+    PoissonNllLoss,
+    PoissonNllLossConfig,
+    Reduction,
+    SmoothL1Loss,
+    SmoothL1LossConfig,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginLossConfig,
+)
 from burn.nn.noise import GaussianNoise, GaussianNoiseConfig
 from burn.nn.norm import (
     BatchNorm,
@@ -90,6 +138,26 @@ from burn.nn.norm import (
 from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
 from burn.nn.patches import Fold4d, Fold4dConfig, Unfold4d, Unfold4dConfig
 from burn.nn.pixel_shuffle import PixelShuffle, PixelShuffleConfig, PixelUnshuffle, PixelUnshuffleConfig
+from burn.nn.pool import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool1dConfig,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool2dConfig,
+    AdaptiveAvgPool3d,
+    AdaptiveAvgPool3dConfig,
+    AvgPool1d,
+    AvgPool1dConfig,
+    AvgPool2d,
+    AvgPool2dConfig,
+    AvgPool3d,
+    AvgPool3dConfig,
+    MaxPool1d,
+    MaxPool1dConfig,
+    MaxPool2d,
+    MaxPool2dConfig,
+    MaxPool3d,
+    MaxPool3dConfig,
+)
 from burn.nn.positional_encoding import PositionalEncoding, PositionalEncodingConfig, generate_sinusoids
 from burn.nn.rnn import (
     BiGru,
@@ -128,7 +196,20 @@ from burn.nn.transformer import (
 )
 
 __all__ = [
-    "conv", "pool",
+    "conv", "loss", "pool",
+    "Conv1d", "Conv1dConfig", "Conv2d", "Conv2dConfig", "Conv3d", "Conv3dConfig", "ConvTranspose1d",
+    "ConvTranspose1dConfig", "ConvTranspose2d", "ConvTranspose2dConfig", "ConvTranspose3d", "ConvTranspose3dConfig",
+    "DeformConv2d", "DeformConv2dConfig",
+    "BinaryCrossEntropyLoss", "BinaryCrossEntropyLossConfig", "CosineEmbeddingLoss", "CosineEmbeddingLossConfig",
+    "CrossEntropyLoss", "CrossEntropyLossConfig", "CTCLoss", "CTCLossConfig", "GaussianNLLLoss",
+    "GaussianNLLLossConfig", "HingeEmbeddingLoss", "HingeEmbeddingLossConfig", "HuberLoss", "HuberLossConfig",
+    "KLDivLoss", "KLDivLossConfig", "LpLoss", "MarginRankingLoss", "MarginRankingLossConfig", "MseLoss",
+    "MultiMarginLoss", "MultiMarginLossConfig", "PoissonNllLoss", "PoissonNllLossConfig", "Reduction",
+    "SmoothL1Loss", "SmoothL1LossConfig", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginLossConfig",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool1dConfig", "AdaptiveAvgPool2d", "AdaptiveAvgPool2dConfig",
+    "AdaptiveAvgPool3d", "AdaptiveAvgPool3dConfig", "AvgPool1d", "AvgPool1dConfig", "AvgPool2d", "AvgPool2dConfig",
+    "AvgPool3d", "AvgPool3dConfig", "MaxPool1d", "MaxPool1dConfig", "MaxPool2d", "MaxPool2dConfig", "MaxPool3d",
+    "MaxPool3dConfig",
     "GLU", "Activation", "ActivationConfig", "Celu", "CeluConfig", "Elu", "EluConfig", "Gelu", "HardShrink",
     "HardShrinkConfig", "HardSigmoid", "HardSigmoidConfig", "HardSwish", "Hardtanh", "HardtanhConfig", "LeakyRelu",
     "LeakyReluConfig", "LogSigmoid", "Mish", "PRelu", "PReluConfig", "RRelu", "RReluConfig", "Relu", "Relu6",

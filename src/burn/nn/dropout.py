@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.errors import ArgumentError
 from burn.module import Module
 from burn.module.display import Content
@@ -16,14 +17,14 @@ class DropoutConfig(Config):
 
     prob: float
 
-    def init(self) -> Dropout:
+    def init(self, device: Device | None = None) -> Dropout:
         """The module; it has no parameters."""
         if not 0.0 <= self.prob <= 1.0:
             raise ArgumentError(f"DropoutConfig: prob must be between 0 and 1, got {self.prob}")
-        return Dropout(self.prob)
+        return Dropout._from_fields(self.prob)
 
 
-class Dropout(Module):
+class Dropout(Module, config=DropoutConfig):
     """Zeroes elements with probability `prob` while training and scales the others by `1 / (1 - prob)`."""
 
     prob: float

@@ -21,14 +21,14 @@ class EmbeddingConfig(Config):
     d_model: int
     initializer: Initializer = Normal(0.0, 1.0)
 
-    def init(self, device: Device) -> Embedding:
+    def init(self, device: Device | None = None) -> Embedding:
         """A layer whose table is drawn when it is first used."""
         refuse(self, too_small(1, n_embedding=self.n_embedding, d_model=self.d_model))
         shape = (self.n_embedding, self.d_model)
-        return Embedding(self.initializer.init(shape, device, self.n_embedding, self.d_model))
+        return Embedding._from_fields(self.initializer.init(shape, device, self.n_embedding, self.d_model))
 
 
-class Embedding(Module):
+class Embedding(Module, config=EmbeddingConfig):
     """Replaces whole numbers by the vectors of a table."""
 
     weight: Param  # (n_embedding, d_model)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from burn.config import Enumeration, variant
-from burn.device import Device
+from burn.device import Device, given_device
 from burn.dtype import DType
 from burn.errors import ArgumentError
 from burn.module import Param
@@ -39,11 +39,16 @@ class Initializer(Enumeration):
     Orthogonal: ClassVar[type[Orthogonal]]
 
     def init(
-        self, shape: Sequence[int], device: Device, fan_in: int | None = None, fan_out: int | None = None
+        self,
+        shape: Sequence[int],
+        device: Device | None = None,
+        fan_in: int | None = None,
+        fan_out: int | None = None,
     ) -> Param[Any]:
         """A new parameter of the device's float dtype, filled when it is first read."""
         sizes = as_shape("Initializer", shape)
-        below: Device = device
+        device = given_device("Initializer", device)
+        below = device
         while below.is_autodiff:
             below = below.inner()
         dtype = device.float_dtype

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from burn.config import Config, Pair
+from burn.device import Device
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.checks import refuse, shown, too_small
@@ -34,14 +35,14 @@ class Interpolate1dConfig(Config):
     mode: InterpolateMode = InterpolateMode.Nearest
     align_corners: bool = True
 
-    def init(self) -> Interpolate1d:
+    def init(self, device: Device | None = None) -> Interpolate1d:
         """The module; it has no parameters."""
         scale = None if self.scale_factor is None else (self.scale_factor,)
         _check(self, self.output_size, scale)
-        return Interpolate1d(self.output_size, self.scale_factor, self.mode, self.align_corners)
+        return Interpolate1d._from_fields(self.output_size, self.scale_factor, self.mode, self.align_corners)
 
 
-class Interpolate1d(Module):
+class Interpolate1d(Module, config=Interpolate1dConfig):
     """Resamples (batch, channels, length)."""
 
     output_size: int | None
@@ -69,13 +70,13 @@ class Interpolate2dConfig(Config):
     mode: InterpolateMode = InterpolateMode.Nearest
     align_corners: bool = True
 
-    def init(self) -> Interpolate2d:
+    def init(self, device: Device | None = None) -> Interpolate2d:
         """The module; it has no parameters."""
         _check(self, self.output_size, self.scale_factor)
-        return Interpolate2d(self.output_size, self.scale_factor, self.mode, self.align_corners)
+        return Interpolate2d._from_fields(self.output_size, self.scale_factor, self.mode, self.align_corners)
 
 
-class Interpolate2d(Module):
+class Interpolate2d(Module, config=Interpolate2dConfig):
     """Resamples (batch, channels, height, width)."""
 
     output_size: Pair[int] | None

@@ -22,7 +22,7 @@ class LinearConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> Linear:
+    def init(self, device: Device | None = None) -> Linear:
         """A layer whose parameters are drawn when they are first used."""
         sizes = {"d_input": self.d_input, "d_output": self.d_output}
         faults = [f"{name} must be 1 or more, got {size}" for name, size in sizes.items() if size < 1]
@@ -32,10 +32,10 @@ class LinearConfig(Config):
         def new(*shape: int) -> Param[Any]:
             return self.initializer.init(shape, device, self.d_input, self.d_output)
 
-        return Linear(new(self.d_input, self.d_output), new(self.d_output) if self.bias else None)
+        return Linear._from_fields(new(self.d_input, self.d_output), new(self.d_output) if self.bias else None)
 
 
-class Linear(Module):
+class Linear(Module, config=LinearConfig):
     """Maps the last dim from `d_input` to `d_output` features."""
 
     weight: Param  # (d_input, d_output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.module import Module
 from burn.nn.checks import refuse
 from burn.tensor import Distribution, Tensor
@@ -15,14 +16,14 @@ class GaussianNoiseConfig(Config):
 
     std: float
 
-    def init(self) -> GaussianNoise:
+    def init(self, device: Device | None = None) -> GaussianNoise:
         """The module; it has no parameters."""
         if not self.std >= 0.0:
             refuse(self, [f"std must be 0 or more, got {self.std}"])
-        return GaussianNoise(self.std)
+        return GaussianNoise._from_fields(self.std)
 
 
-class GaussianNoise(Module):
+class GaussianNoise(Module, config=GaussianNoiseConfig):
     """Adds normal noise of mean 0 while training."""
 
     std: float

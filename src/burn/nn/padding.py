@@ -32,6 +32,15 @@ class _Sides:
         count = self._DIMS
         return tuple(zip(values[:count], values[-count:], strict=True))
 
+    @classmethod
+    def _guessed(cls: Any, value: Any) -> Any:
+        """The padding that a number, one for each dim, or a text means."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = (value,) * cls._DIMS
+        if isinstance(value, list | tuple) and all(isinstance(each, int) for each in value):
+            return cls.Explicit(*value) if any(value) else cls.Valid
+        return super()._guessed(value)  # type: ignore[misc]
+
     def spelled(self: Any) -> str:
         """The variant without the name of the enumeration, as modules print it."""
         values = _values(self)

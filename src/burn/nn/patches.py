@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config, Pair
+from burn.device import Device
 from burn.module import Module
 from burn.nn.checks import refuse, too_small
 from burn.ops.spatial import fold4d, unfold4d
@@ -19,14 +20,14 @@ class Unfold4dConfig(Config):
     dilation: Pair[int] = (1, 1)
     padding: Pair[int] = (0, 0)
 
-    def init(self) -> Unfold4d:
+    def init(self, device: Device | None = None) -> Unfold4d:
         """The module; it has no parameters."""
         faults = too_small(1, kernel_size=self.kernel_size, stride=self.stride, dilation=self.dilation)
         refuse(self, faults + too_small(0, padding=self.padding))
-        return Unfold4d(self.kernel_size, self.stride, self.dilation, self.padding)
+        return Unfold4d._from_fields(self.kernel_size, self.stride, self.dilation, self.padding)
 
 
-class Unfold4d(Module):
+class Unfold4d(Module, config=Unfold4dConfig):
     """Cuts images into patches."""
 
     kernel_size: Pair[int]
@@ -48,15 +49,15 @@ class Fold4dConfig(Config):
     dilation: Pair[int] = (1, 1)
     padding: Pair[int] = (0, 0)
 
-    def init(self) -> Fold4d:
+    def init(self, device: Device | None = None) -> Fold4d:
         """The module; it has no parameters."""
         sizes = {"output_size": self.output_size, "kernel_size": self.kernel_size}
         faults = too_small(1, **sizes, stride=self.stride, dilation=self.dilation)
         refuse(self, faults + too_small(0, padding=self.padding))
-        return Fold4d(self.output_size, self.kernel_size, self.stride, self.dilation, self.padding)
+        return Fold4d._from_fields(self.output_size, self.kernel_size, self.stride, self.dilation, self.padding)
 
 
-class Fold4d(Module):
+class Fold4d(Module, config=Fold4dConfig):
     """Adds patches up to images: where patches overlap, their elements are summed."""
 
     output_size: Pair[int]

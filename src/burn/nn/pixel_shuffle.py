@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.errors import ShapeError
 from burn.module import Module
 from burn.nn.checks import refuse, too_small
@@ -17,13 +18,13 @@ class PixelShuffleConfig(Config):
 
     upscale_factor: int
 
-    def init(self) -> PixelShuffle:
+    def init(self, device: Device | None = None) -> PixelShuffle:
         """The module; it has no parameters."""
         refuse(self, too_small(1, upscale_factor=self.upscale_factor))
-        return PixelShuffle(self.upscale_factor)
+        return PixelShuffle._from_fields(self.upscale_factor)
 
 
-class PixelShuffle(Module):
+class PixelShuffle(Module, config=PixelShuffleConfig):
     """Makes images larger out of their channels: each `factor * factor` channels become a block of pixels."""
 
     upscale_factor: int
@@ -47,13 +48,13 @@ class PixelUnshuffleConfig(Config):
 
     downscale_factor: int
 
-    def init(self) -> PixelUnshuffle:
+    def init(self, device: Device | None = None) -> PixelUnshuffle:
         """The module; it has no parameters."""
         refuse(self, too_small(1, downscale_factor=self.downscale_factor))
-        return PixelUnshuffle(self.downscale_factor)
+        return PixelUnshuffle._from_fields(self.downscale_factor)
 
 
-class PixelUnshuffle(Module):
+class PixelUnshuffle(Module, config=PixelUnshuffleConfig):
     """Makes images smaller and gives them more channels: each block of pixels becomes `factor * factor` channels."""
 
     downscale_factor: int

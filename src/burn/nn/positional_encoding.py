@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from burn.config import Config
-from burn.device import Device
+from burn.device import Device, given_device
 from burn.errors import ArgumentError, ShapeError
 from burn.module import Module
 from burn.module.display import Content
@@ -22,14 +22,14 @@ class PositionalEncodingConfig(Config):
     max_sequence_size: int = 5_000
     max_timescale: int = 10_000
 
-    def init(self, device: Device) -> PositionalEncoding:
+    def init(self, device: Device | None = None) -> PositionalEncoding:
         """The module, with its waves computed."""
         refuse(self, _faults(self.max_sequence_size, self.d_model, self.max_timescale, "max_sequence_size"))
         sinusoids = generate_sinusoids(self.max_sequence_size, self.d_model, self.max_timescale, device)
-        return PositionalEncoding(sinusoids.unsqueeze_dim(0), self.max_sequence_size, self.max_timescale)
+        return PositionalEncoding._from_fields(sinusoids.unsqueeze_dim(0), self.max_sequence_size, self.max_timescale)
 
 
-class PositionalEncoding(Module):
+class PositionalEncoding(Module, config=PositionalEncodingConfig):
     """Adds to each position its place: sines in the even features, cosines in the odd ones."""
 
     sinusoids: Tensor[Any]  # (1, max_sequence_size, d_model), a constant
@@ -52,7 +52,7 @@ class PositionalEncoding(Module):
         return content.add("max_timescale", self.max_timescale)
 
 
-def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device) -> Tensor[Any]:
+def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device | None = None) -> Tensor[Any]:
     """The waves (length, d_model): sine and cosine of `p / T^(2i/d)` for position p and pair i, in turn."""
     faults = _faults(length, d_model, max_timescale, "length")
     if faults:
@@ -60,6 +60,7 @@ def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: De
     rates = np.exp(np.arange(0, d_model, 2) * (-np.log(max_timescale) / d_model))
     angles = np.arange(length)[:, None] * rates
     waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
+    device = given_device("generate_sinusoids", device)
     return Tensor.from_data(waves, device, device.float_dtype)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from burn.config import Config
-from burn.device import Device
+from burn.device import Device, given_device
 from burn.errors import ArgumentError, ShapeError
 from burn.module import Module
 from burn.module.display import Content
@@ -28,12 +28,12 @@ class RotaryEncodingConfig(Config):
     d_model: int
     theta: float = 10000.0
 
-    def init(self, device: Device) -> RotaryEncoding:
+    def init(self, device: Device | None = None) -> RotaryEncoding:
         """The module, with its angles computed."""
         return self.init_with_frequency_scaling(lambda frequencies: frequencies, device)
 
     def init_with_frequency_scaling(
-        self, scaling: Callable[[Tensor[Any]], Tensor[Any]], device: Device
+        self, scaling: Callable[[Tensor[Any]], Tensor[Any]], device: Device | None = None
     ) -> RotaryEncoding:
         """The module with changed frequencies: `scaling` takes and gives a tensor (d_model / 2,), as Llama 3 needs."""
         faults = too_small(1, max_sequence_length=self.max_sequence_length, d_model=self.d_model)
@@ -42,6 +42,7 @@ class RotaryEncodingConfig(Config):
         if not self.theta > 0.0:
             faults.append(f"theta must be positive, got {self.theta}")
         refuse(self, faults)
+        device = given_device("RotaryEncodingConfig.init", device)
         exponents = np.arange(0, self.d_model, 2) / self.d_model
         frequencies = np.exp(-math.log(self.theta) * exponents)
         theta = scaling(Tensor.from_data(frequencies, device, device.float_dtype))
@@ -49,17 +50,17 @@ class RotaryEncodingConfig(Config):
             raise ShapeError(
                 f"RotaryEncodingConfig: scaling must keep the shape {frequencies.shape}, gave {tuple(theta.shape)}"
             )
-        return RotaryEncoding(theta, self.max_sequence_length)
+        return RotaryEncoding._configured(theta, self.max_sequence_length)
 
 
-class RotaryEncoding(Module):
+class RotaryEncoding(Module, config=RotaryEncodingConfig):
     """Turns neighbouring features `(a, b)` of position p to `(a cos - b sin, b cos + a sin)` of p times a frequency."""
 
     freq_complex: Tensor[Any]  # (max_sequence_length, d_model, 2): cosine and sine for each feature, a constant
     theta: Tensor[Any]  # (d_model / 2,), the frequencies, a constant
     start_offset: int  # the position of the first row of freq_complex
 
-    def __init__(self, theta: Tensor[Any], max_sequence_length: int) -> None:
+    def _configure(self, theta: Tensor[Any], max_sequence_length: int) -> None:
         self.theta = theta
         self._place(0, max_sequence_length)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.module import Module
 from burn.ops.linalg import cosine_similarity, vector_norm
 from burn.tensor import Tensor
@@ -16,12 +17,12 @@ class CosineSimilarityConfig(Config):
     dim: int = 1
     eps: float = 1e-8
 
-    def init(self) -> CosineSimilarity:
+    def init(self, device: Device | None = None) -> CosineSimilarity:
         """The module; it has no parameters."""
-        return CosineSimilarity(self.dim, self.eps)
+        return CosineSimilarity._from_fields(self.dim, self.eps)
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(Module, config=CosineSimilarityConfig):
     """The cosine of the angle between vectors along `dim`."""
 
     dim: int
@@ -38,12 +39,12 @@ class PairwiseDistanceConfig(Config):
     p: float = 2.0
     eps: float = 1e-6
 
-    def init(self) -> PairwiseDistance:
+    def init(self, device: Device | None = None) -> PairwiseDistance:
         """The module; it has no parameters."""
-        return PairwiseDistance(self.p, self.eps)
+        return PairwiseDistance._from_fields(self.p, self.eps)
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(Module, config=PairwiseDistanceConfig):
     """The `p` norm of the difference of vectors along the last dim."""
 
     p: float

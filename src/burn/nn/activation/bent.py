@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.module import Module
 from burn.nn.checks import refuse
 from burn.ops import activation
@@ -16,12 +17,12 @@ class LeakyReluConfig(Config):
 
     negative_slope: float = 0.01
 
-    def init(self) -> LeakyRelu:
+    def init(self, device: Device | None = None) -> LeakyRelu:
         """The module."""
-        return LeakyRelu(self.negative_slope)
+        return LeakyRelu._from_fields(self.negative_slope)
 
 
-class LeakyRelu(Module):
+class LeakyRelu(Module, config=LeakyReluConfig):
     """Multiplies negative elements by `negative_slope`."""
 
     negative_slope: float = 0.01
@@ -37,14 +38,14 @@ class RReluConfig(Config):
     lower: float = 1.0 / 8.0
     upper: float = 1.0 / 3.0
 
-    def init(self) -> RRelu:
+    def init(self, device: Device | None = None) -> RRelu:
         """The module."""
         if self.lower > self.upper:
             refuse(self, [f"lower must not be above upper, got {self.lower} and {self.upper}"])
-        return RRelu(self.lower, self.upper)
+        return RRelu._from_fields(self.lower, self.upper)
 
 
-class RRelu(Module):
+class RRelu(Module, config=RReluConfig):
     """Multiplies negative elements by slopes drawn between two numbers; outside training by the slope between them."""
 
     lower: float = 1.0 / 8.0
@@ -62,12 +63,12 @@ class EluConfig(Config):
 
     alpha: float = 1.0
 
-    def init(self) -> Elu:
+    def init(self, device: Device | None = None) -> Elu:
         """The module."""
-        return Elu(self.alpha)
+        return Elu._from_fields(self.alpha)
 
 
-class Elu(Module):
+class Elu(Module, config=EluConfig):
     """Bends negative elements towards `-alpha`: `alpha * (exp(x) - 1)`."""
 
     alpha: float = 1.0
@@ -82,14 +83,14 @@ class CeluConfig(Config):
 
     alpha: float = 1.0
 
-    def init(self) -> Celu:
+    def init(self, device: Device | None = None) -> Celu:
         """The module."""
         if self.alpha == 0.0:
             refuse(self, ["alpha must not be 0"])
-        return Celu(self.alpha)
+        return Celu._from_fields(self.alpha)
 
 
-class Celu(Module):
+class Celu(Module, config=CeluConfig):
     """Bends negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`."""
 
     alpha: float = 1.0
@@ -105,14 +106,14 @@ class HardtanhConfig(Config):
     min_val: float = -1.0
     max_val: float = 1.0
 
-    def init(self) -> Hardtanh:
+    def init(self, device: Device | None = None) -> Hardtanh:
         """The module."""
         if self.min_val > self.max_val:
             refuse(self, [f"min_val must not be above max_val, got {self.min_val} and {self.max_val}"])
-        return Hardtanh(self.min_val, self.max_val)
+        return Hardtanh._from_fields(self.min_val, self.max_val)
 
 
-class Hardtanh(Module):
+class Hardtanh(Module, config=HardtanhConfig):
     """Cuts off what is below `min_val` or above `max_val`."""
 
     min_val: float = -1.0
@@ -129,12 +130,12 @@ class ThresholdConfig(Config):
     threshold: float
     value: float
 
-    def init(self) -> Threshold:
+    def init(self, device: Device | None = None) -> Threshold:
         """The module."""
-        return Threshold(self.threshold, self.value)
+        return Threshold._from_fields(self.threshold, self.value)
 
 
-class Threshold(Module):
+class Threshold(Module, config=ThresholdConfig):
     """Replaces what is not above `threshold` by `value`."""
 
     threshold: float
@@ -150,12 +151,12 @@ class ThresholdedReluConfig(Config):
 
     alpha: float = 1.0
 
-    def init(self) -> ThresholdedRelu:
+    def init(self, device: Device | None = None) -> ThresholdedRelu:
         """The module."""
-        return ThresholdedRelu(self.alpha)
+        return ThresholdedRelu._from_fields(self.alpha)
 
 
-class ThresholdedRelu(Module):
+class ThresholdedRelu(Module, config=ThresholdedReluConfig):
     """Replaces what is not above `alpha` by 0."""
 
     alpha: float = 1.0

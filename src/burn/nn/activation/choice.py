@@ -90,14 +90,13 @@ class ActivationConfig(Enumeration):
     Tanhshrink = variant()
     Threshold = variant(ThresholdConfig)
 
-    def init(self, device: Device) -> Activation:
+    def init(self, device: Device | None = None) -> Activation:
         """The module."""
         name = self._variant_name()
         if self._is_unit():
             made: Any = Gelu.new_approximate() if name == "GeluApproximate" else _PLAIN[name]()
         else:
-            config = vars(self)["_0"]
-            made = config.init(device) if isinstance(config, PReluConfig | SwiGluConfig) else config.init()
+            made = vars(self)["_0"].init(device)
         kind: Any = Activation
         return kind(type(made).__name__, made)  # type: ignore[no-any-return]
 

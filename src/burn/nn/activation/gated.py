@@ -33,14 +33,14 @@ class SwiGluConfig(Config):
     bias: bool = False
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> SwiGlu:
+    def init(self, device: Device | None = None) -> SwiGlu:
         """A layer whose parameters are drawn when they are first used."""
         refuse(self, too_small(1, d_input=self.d_input, d_output=self.d_output))
         linear = LinearConfig(self.d_input, self.d_output, self.bias, self.initializer)
-        return SwiGlu(linear.init(device), linear.init(device))
+        return SwiGlu._from_fields(linear.init(device), linear.init(device))
 
 
-class SwiGlu(Module):
+class SwiGlu(Module, config=SwiGluConfig):
     """Weighs one linear map by the SiLU of another."""
 
     linear_inner: Linear

@@ -20,13 +20,13 @@ class PReluConfig(Config):
     num_parameters: int = 1
     alpha: float = 0.25
 
-    def init(self, device: Device) -> PRelu:
+    def init(self, device: Device | None = None) -> PRelu:
         """A layer whose slopes are all `alpha`."""
         refuse(self, too_small(1, num_parameters=self.num_parameters))
-        return PRelu(Initializer.Constant(self.alpha).init((self.num_parameters,), device), self.alpha)
+        return PRelu._from_fields(Initializer.Constant(self.alpha).init((self.num_parameters,), device), self.alpha)
 
 
-class PRelu(Module):
+class PRelu(Module, config=PReluConfig):
     """Multiplies negative elements by a learnt slope: one for all, or one for each channel (dim 1)."""
 
     alpha: Param  # (num_parameters,)

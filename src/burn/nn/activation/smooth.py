@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.module import Module
 from burn.nn.checks import refuse
 from burn.ops import activation
@@ -17,12 +18,12 @@ class HardSigmoidConfig(Config):
     alpha: float = 0.2
     beta: float = 0.5
 
-    def init(self) -> HardSigmoid:
+    def init(self, device: Device | None = None) -> HardSigmoid:
         """The module."""
-        return HardSigmoid(self.alpha, self.beta)
+        return HardSigmoid._from_fields(self.alpha, self.beta)
 
 
-class HardSigmoid(Module):
+class HardSigmoid(Module, config=HardSigmoidConfig):
     """Computes `alpha * x + beta`, cut off at 0 and 1."""
 
     alpha: float = 0.2
@@ -38,14 +39,14 @@ class SoftplusConfig(Config):
 
     beta: float = 1.0
 
-    def init(self) -> Softplus:
+    def init(self, device: Device | None = None) -> Softplus:
         """The module."""
         if self.beta == 0.0:
             refuse(self, ["beta must not be 0"])
-        return Softplus(self.beta)
+        return Softplus._from_fields(self.beta)
 
 
-class Softplus(Module):
+class Softplus(Module, config=SoftplusConfig):
     """Rounds off the corner of a rectifier: `log(1 + exp(beta * x)) / beta`."""
 
     beta: float = 1.0
@@ -64,13 +65,13 @@ class ShrinkConfig(Config):
     lambd: float = 0.5
     bias: float = 0.5
 
-    def init(self) -> Shrink:
+    def init(self, device: Device | None = None) -> Shrink:
         """The module."""
         _check(self, self.lambd)
-        return Shrink(self.lambd, self.bias)
+        return Shrink._from_fields(self.lambd, self.bias)
 
 
-class Shrink(Module):
+class Shrink(Module, config=ShrinkConfig):
     """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `bias`."""
 
     lambd: float = 0.5
@@ -86,13 +87,13 @@ class HardShrinkConfig(Config):
 
     lambd: float = 0.5
 
-    def init(self) -> HardShrink:
+    def init(self, device: Device | None = None) -> HardShrink:
         """The module."""
         _check(self, self.lambd)
-        return HardShrink(self.lambd)
+        return HardShrink._from_fields(self.lambd)
 
 
-class HardShrink(Module):
+class HardShrink(Module, config=HardShrinkConfig):
     """Gives 0 between `-lambd` and `lambd`, and keeps what is outside."""
 
     lambd: float = 0.5
@@ -107,13 +108,13 @@ class SoftShrinkConfig(Config):
 
     lambd: float = 0.5
 
-    def init(self) -> SoftShrink:
+    def init(self, device: Device | None = None) -> SoftShrink:
         """The module."""
         _check(self, self.lambd)
-        return SoftShrink(self.lambd)
+        return SoftShrink._from_fields(self.lambd)
 
 
-class SoftShrink(Module):
+class SoftShrink(Module, config=SoftShrinkConfig):
     """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `lambd`."""
 
     lambd: float = 0.5

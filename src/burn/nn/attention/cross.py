@@ -31,7 +31,7 @@ class CrossAttentionConfig(Config):
     min_float: float = -1.0e4
     quiet_softmax: bool = False
 
-    def init(self, device: Device) -> CrossAttention:
+    def init(self, device: Device | None = None) -> CrossAttention:
         """A module whose parameters are drawn when they are first used."""
         faults = too_small(
             1, d_model=self.d_model, d_context=self.d_context, n_heads=self.n_heads, n_heads_kv=self.n_heads_kv,
@@ -47,7 +47,7 @@ class CrossAttentionConfig(Config):
         def linear(d_input: int, d_output: int) -> Linear:
             return LinearConfig(d_input, d_output, initializer=initializer).init(device)
 
-        return CrossAttention(
+        return CrossAttention._from_fields(
             linear(self.d_model, self.n_heads * self.d_head),
             linear(self.d_context, self.n_heads_kv * self.d_head),
             linear(self.d_context, self.n_heads_kv * self.d_head),
@@ -69,7 +69,7 @@ class CrossAttentionCache:
         self.k, self.v = TensorCache(), TensorCache()
 
 
-class CrossAttention(Module):
+class CrossAttention(Module, config=CrossAttentionConfig):
     """Lets each query take a weighted mean of what stands in a context."""
 
     query: Linear

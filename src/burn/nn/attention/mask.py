@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from burn.config import Enumeration, variant
-from burn.device import Device
+from burn.device import Device, given_device
 from burn.errors import ArgumentError
 from burn.tensor import Tensor
 
 
-def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Device) -> Tensor[Any]:
+def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Device | None = None) -> Tensor[Any]:
     """A bool tensor (batch, length, length) that hides from each position the ones after it."""
+    device = given_device("generate_autoregressive_mask", device)
     mask = Tensor.tril_mask((seq_length, seq_length), 0, device)
     return mask.expand((batch_size, seq_length, seq_length))
 
@@ -49,7 +50,10 @@ class GeneratePaddingMask:
 
 
 def generate_padding_mask(
-    pad_token: int, tokens_list: Sequence[Sequence[int]], seq_length: int | SeqLengthOption | None, device: Device
+    pad_token: int,
+    tokens_list: Sequence[Sequence[int]],
+    seq_length: int | SeqLengthOption | None,
+    device: Device | None = None,
 ) -> GeneratePaddingMask:
     """Bring lists of tokens to one length: shorter ones get `pad_token` at the end, longer ones are cut.
 
@@ -62,6 +66,7 @@ def generate_padding_mask(
         size = min(longest, seq_length.max)
     else:
         size = min(longest, seq_length) if isinstance(seq_length, int) else longest
+    device = given_device("generate_padding_mask", device)
     if size < 0:
         raise ArgumentError(f"generate_padding_mask: the length must be 0 or more, got {size}")
     filled = np.full((len(tokens_list), size), pad_token, np.int64)

@@ -39,14 +39,14 @@ class MultiHeadAttentionConfig(Config):
     query_bias: bool = True
     output_bias: bool = True
 
-    def init(self, device: Device) -> MultiHeadAttention:
+    def init(self, device: Device | None = None) -> MultiHeadAttention:
         """A module whose parameters are drawn when they are first used."""
         refuse(self, attention_faults(self.d_model, self.n_heads, self.dropout))
 
         def linear(bias: bool) -> Linear:
             return LinearConfig(self.d_model, self.d_model, bias, self.initializer).init(device)
 
-        return MultiHeadAttention(
+        return MultiHeadAttention._from_fields(
             linear(self.query_bias),
             linear(self.key_bias),
             linear(self.value_bias),
@@ -121,7 +121,7 @@ class MhaCache:
         return cls(False)
 
 
-class MultiHeadAttention(Module):
+class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
     """Lets each query take a weighted mean of the values, weighted by how well it meets the keys."""
 
     query: Linear

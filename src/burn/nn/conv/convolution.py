@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -14,10 +14,14 @@ from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
 from burn.ops import convolution_layers
 from burn.tensor import Tensor
 
+POSITIONS = ("channels_in", "channels_out", "kernel_size", "stride", "padding", "dilation", "groups", "bias")
+"""The order of arguments that begin with numbers of channels, such as `Conv2d(1, 8, 3)`."""
+
 
 class Conv1dConfig(Config):
     """Settings of a convolution along one dim."""
 
+    _positions: ClassVar = POSITIONS
     channels_in: int
     channels_out: int
     kernel_size: int
@@ -28,14 +32,16 @@ class Conv1dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> Conv1d:
+    def init(self, device: Device | None = None) -> Conv1d:
         """A layer whose parameters are drawn when they are first used."""
         channels = (self.channels_in, self.channels_out)
         weight, bias = convolution_parameters(self, channels, (self.kernel_size,), device)
-        return Conv1d(weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding)
+        return Conv1d._from_fields(
+            weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding
+        )
 
 
-class Conv1d(Module):
+class Conv1d(Module, config=Conv1dConfig):
     """Convolves (batch, channels_in, length) to (batch, channels_out, positions)."""
 
     weight: Param  # (channels_out, channels_in / groups, kernel_size)
@@ -60,6 +66,7 @@ class Conv1d(Module):
 class Conv2dConfig(Config):
     """Settings of a convolution of images."""
 
+    _positions: ClassVar = POSITIONS
     channels: Pair[int]
     kernel_size: Pair[int]
     stride: Pair[int] = (1, 1)
@@ -69,13 +76,15 @@ class Conv2dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> Conv2d:
+    def init(self, device: Device | None = None) -> Conv2d:
         """A layer whose parameters are drawn when they are first used."""
         weight, bias = convolution_parameters(self, self.channels, self.kernel_size, device)
-        return Conv2d(weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding)
+        return Conv2d._from_fields(
+            weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding
+        )
 
 
-class Conv2d(Module):
+class Conv2d(Module, config=Conv2dConfig):
     """Convolves (batch, channels_in, height, width) to (batch, channels_out, rows, columns)."""
 
     weight: Param  # (channels_out, channels_in / groups, kernel height, kernel width)
@@ -100,6 +109,7 @@ class Conv2d(Module):
 class Conv3dConfig(Config):
     """Settings of a convolution of volumes."""
 
+    _positions: ClassVar = POSITIONS
     channels: Pair[int]
     kernel_size: Triple[int]
     stride: Triple[int] = (1, 1, 1)
@@ -109,13 +119,15 @@ class Conv3dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> Conv3d:
+    def init(self, device: Device | None = None) -> Conv3d:
         """A layer whose parameters are drawn when they are first used."""
         weight, bias = convolution_parameters(self, self.channels, self.kernel_size, device)
-        return Conv3d(weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding)
+        return Conv3d._from_fields(
+            weight, bias, self.stride, self.kernel_size, self.dilation, self.groups, self.padding
+        )
 
 
-class Conv3d(Module):
+class Conv3d(Module, config=Conv3dConfig):
     """Convolves (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns)."""
 
     weight: Param  # (channels_out, channels_in / groups, kernel depth, kernel height, kernel width)

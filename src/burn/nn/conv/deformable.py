@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.config import Config, Pair
 from burn.device import Device
@@ -19,6 +19,9 @@ from burn.tensor import Tensor
 class DeformConv2dConfig(Config):
     """Settings of a deformable convolution: channels share weights and offsets in groups."""
 
+    _positions: ClassVar = (
+        "channels_in", "channels_out", "kernel_size", "stride", "padding", "dilation", "weight_groups", "bias",
+    )  # fmt: skip
     channels: Pair[int]
     kernel_size: Pair[int]
     stride: Pair[int] = (1, 1)
@@ -29,16 +32,16 @@ class DeformConv2dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> DeformConv2d:
+    def init(self, device: Device | None = None) -> DeformConv2d:
         """A layer whose parameters are drawn when they are first used."""
         weight, bias = deformable_parameters(self, device)
-        return DeformConv2d(
+        return DeformConv2d._from_fields(
             weight, bias, self.stride, self.kernel_size, self.dilation,
             self.weight_groups, self.offset_groups, self.padding,
         )  # fmt: skip
 
 
-class DeformConv2d(Module):
+class DeformConv2d(Module, config=DeformConv2dConfig):
     """Convolves (batch, channels_in, height, width), each element of the kernel moved by an offset of its own."""
 
     weight: Param  # (channels_out, channels_in / weight_groups, kernel height, kernel width)

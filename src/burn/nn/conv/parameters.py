@@ -14,14 +14,14 @@ from burn.nn.initializer import Initializer
 Made = tuple[Param[Any], Param[Any] | None]
 
 
-def convolution_parameters(config: Any, channels: Sequence[int], kernel: Sequence[int], device: Device) -> Made:
+def convolution_parameters(config: Any, channels: Sequence[int], kernel: Sequence[int], device: Device | None) -> Made:
     """Weight (out, in / groups, *kernel) and bias (out,) of a convolution."""
     _check(config, channels, kernel, config.groups, "groups")
     inputs, outputs = channels[0] // config.groups, channels[1] // config.groups
     return _made(config, (channels[1], inputs, *kernel), channels[1], inputs, outputs, device)
 
 
-def transposed_parameters(config: Any, channels: Sequence[int], kernel: Sequence[int], device: Device) -> Made:
+def transposed_parameters(config: Any, channels: Sequence[int], kernel: Sequence[int], device: Device | None) -> Made:
     """Weight (in, out / groups, *kernel) and bias (out,) of a transposed convolution."""
     extra, steps, holes = (
         [size] if isinstance(size, int) else size for size in (config.padding_out, config.stride, config.dilation)
@@ -37,7 +37,7 @@ def transposed_parameters(config: Any, channels: Sequence[int], kernel: Sequence
     return _made(config, (channels[0], outputs, *kernel), channels[1], outputs, inputs, device)
 
 
-def deformable_parameters(config: Any, device: Device) -> Made:
+def deformable_parameters(config: Any, device: Device | None) -> Made:
     """Weight (out, in / groups, *kernel) and bias (out,) of a deformable convolution."""
     groups, channels, kernel = config.weight_groups, config.channels, config.kernel_size
     faults = too_small(1, offset_groups=config.offset_groups)
@@ -58,7 +58,7 @@ def _check(
     refuse(config, found)
 
 
-def _made(config: Any, shape: Sequence[int], channels: int, inputs: int, outputs: int, device: Device) -> Made:
+def _made(config: Any, shape: Sequence[int], channels: int, inputs: int, outputs: int, device: Device | None) -> Made:
     initializer: Initializer = config.initializer
     area = math.prod(shape[2:])
     weight = initializer.init(shape, device, inputs * area, outputs * area)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -13,10 +13,16 @@ from burn.nn.initializer import DEFAULT, Initializer
 from burn.ops import convolution_layers
 from burn.tensor import Tensor
 
+POSITIONS = (
+    "channels_in", "channels_out", "kernel_size", "stride", "padding", "padding_out", "groups", "bias", "dilation",
+)  # fmt: skip
+"""The order of arguments that begin with numbers of channels, such as `ConvTranspose2d(8, 1, 3)`."""
+
 
 class ConvTranspose1dConfig(Config):
     """Settings of a transposed convolution along one dim; `padding_out` lengthens the result at its end."""
 
+    _positions: ClassVar = POSITIONS
     channels: Pair[int]
     kernel_size: int
     stride: int = 1
@@ -27,16 +33,16 @@ class ConvTranspose1dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> ConvTranspose1d:
+    def init(self, device: Device | None = None) -> ConvTranspose1d:
         """A layer whose parameters are drawn when they are first used."""
         weight, bias = transposed_parameters(self, self.channels, (self.kernel_size,), device)
-        return ConvTranspose1d(
+        return ConvTranspose1d._from_fields(
             weight, bias, self.stride, self.kernel_size, self.dilation, self.groups,
             self.padding, self.padding_out, self.channels,
         )  # fmt: skip
 
 
-class ConvTranspose1d(Module):
+class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
     """Spreads (batch, channels_in, length) to (batch, channels_out, positions)."""
 
     weight: Param  # (channels_in, channels_out / groups, kernel_size)
@@ -63,6 +69,7 @@ class ConvTranspose1d(Module):
 class ConvTranspose2dConfig(Config):
     """Settings of a transposed convolution of images; `padding_out` lengthens the result at its ends."""
 
+    _positions: ClassVar = POSITIONS
     channels: Pair[int]
     kernel_size: Pair[int]
     stride: Pair[int] = (1, 1)
@@ -73,16 +80,16 @@ class ConvTranspose2dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> ConvTranspose2d:
+    def init(self, device: Device | None = None) -> ConvTranspose2d:
         """A layer whose parameters are drawn when they are first used."""
         weight, bias = transposed_parameters(self, self.channels, self.kernel_size, device)
-        return ConvTranspose2d(
+        return ConvTranspose2d._from_fields(
             weight, bias, self.stride, self.kernel_size, self.dilation, self.groups,
             self.padding, self.padding_out, self.channels,
         )  # fmt: skip
 
 
-class ConvTranspose2d(Module):
+class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
     """Spreads (batch, channels_in, height, width) to (batch, channels_out, rows, columns)."""
 
     weight: Param  # (channels_in, channels_out / groups, kernel height, kernel width)
@@ -109,6 +116,7 @@ class ConvTranspose2d(Module):
 class ConvTranspose3dConfig(Config):
     """Settings of a transposed convolution of volumes; `padding_out` lengthens the result at its ends."""
 
+    _positions: ClassVar = POSITIONS
     channels: Pair[int]
     kernel_size: Triple[int]
     stride: Triple[int] = (1, 1, 1)
@@ -119,16 +127,16 @@ class ConvTranspose3dConfig(Config):
     bias: bool = True
     initializer: Initializer = DEFAULT
 
-    def init(self, device: Device) -> ConvTranspose3d:
+    def init(self, device: Device | None = None) -> ConvTranspose3d:
         """A layer whose parameters are drawn when they are first used."""
         weight, bias = transposed_parameters(self, self.channels, self.kernel_size, device)
-        return ConvTranspose3d(
+        return ConvTranspose3d._from_fields(
             weight, bias, self.stride, self.kernel_size, self.dilation, self.groups,
             self.padding, self.padding_out, self.channels,
         )  # fmt: skip
 
 
-class ConvTranspose3d(Module):
+class ConvTranspose3d(Module, config=ConvTranspose3dConfig):
     """Spreads (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns)."""
 
     weight: Param  # (channels_in, channels_out / groups, kernel depth, kernel height, kernel width)

@@ -26,7 +26,7 @@ class CrossEntropyLossConfig(Config):
     smoothing: float | None = None
     logits: bool = True
 
-    def init(self, device: Device) -> CrossEntropyLoss:
+    def init(self, device: Device | None = None) -> CrossEntropyLoss:
         """The loss on a device."""
         return CrossEntropyLoss(
             device=device,
@@ -140,7 +140,7 @@ class BinaryCrossEntropyLossConfig(Config):
     smoothing: float | None = None
     logits: bool = False
 
-    def init(self, device: Device) -> BinaryCrossEntropyLoss:
+    def init(self, device: Device | None = None) -> BinaryCrossEntropyLoss:
         """The loss on a device."""
         faults = []
         if self.weights is not None and (not self.weights or min(self.weights) <= 0):
@@ -150,10 +150,10 @@ class BinaryCrossEntropyLossConfig(Config):
         if faults:
             raise ArgumentError(f"BinaryCrossEntropyLossConfig: {'; '.join(faults)}")
         weights = None if self.weights is None else Tensor.from_data(self.weights, device)
-        return BinaryCrossEntropyLoss(weights, self.smoothing, self.logits)
+        return BinaryCrossEntropyLoss._from_fields(weights, self.smoothing, self.logits)
 
 
-class BinaryCrossEntropyLoss(Module):
+class BinaryCrossEntropyLoss(Module, config=BinaryCrossEntropyLossConfig):
     """The mean cross entropy between yes-or-no predictions and targets of the same shape."""
 
     weights: Tensor | None = None  # (classes,), or one for each label where there is one dim

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.module import Module
 from burn.nn.loss.reduction import Reduction, reduced
 from burn.nn.loss.regression import same_shape
@@ -17,12 +18,12 @@ class KLDivLossConfig(Config):
 
     log_target: bool = False
 
-    def init(self) -> KLDivLoss:
+    def init(self, device: Device | None = None) -> KLDivLoss:
         """The loss; it has no parameters."""
-        return KLDivLoss(self.log_target)
+        return KLDivLoss._from_fields(self.log_target)
 
 
-class KLDivLoss(Module):
+class KLDivLoss(Module, config=KLDivLossConfig):
     """How much a predicted distribution (given by its logarithms) differs from a target distribution."""
 
     log_target: bool = False
@@ -49,12 +50,12 @@ class CTCLossConfig(Config):
     blank: int = 0
     zero_infinity: bool = False
 
-    def init(self) -> CTCLoss:
+    def init(self, device: Device | None = None) -> CTCLoss:
         """The loss; it has no parameters."""
-        return CTCLoss(self.blank, self.zero_infinity)
+        return CTCLoss._from_fields(self.blank, self.zero_infinity)
 
 
-class CTCLoss(Module):
+class CTCLoss(Module, config=CTCLossConfig):
     """How unlikely a text is, over all the ways it may lie along a recording."""
 
     blank: int = 0

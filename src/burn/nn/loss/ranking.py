@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.errors import ArgumentError, ShapeError
 from burn.module import Module
 from burn.nn.loss.reduction import Reduction, reduced
@@ -27,12 +28,12 @@ class CosineEmbeddingLossConfig(Config):
     margin: float = 0.0
     reduction: Reduction = Reduction.Mean
 
-    def init(self) -> CosineEmbeddingLoss:
+    def init(self, device: Device | None = None) -> CosineEmbeddingLoss:
         """The loss; it has no parameters."""
-        return CosineEmbeddingLoss(self.margin, self.reduction)
+        return CosineEmbeddingLoss._from_fields(self.margin, self.reduction)
 
 
-class CosineEmbeddingLoss(Module):
+class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
     """Pairs with target 1 should point the same way, pairs with target -1 should not."""
 
     margin: float = 0.0
@@ -62,12 +63,12 @@ class HingeEmbeddingLossConfig(Config):
 
     margin: float = 1.0
 
-    def init(self) -> HingeEmbeddingLoss:
+    def init(self, device: Device | None = None) -> HingeEmbeddingLoss:
         """The loss; it has no parameters."""
-        return HingeEmbeddingLoss(self.margin)
+        return HingeEmbeddingLoss._from_fields(self.margin)
 
 
-class HingeEmbeddingLoss(Module):
+class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
     """Distances with target 1 should be small, those with target -1 at least the margin."""
 
     margin: float = 1.0
@@ -89,12 +90,12 @@ class MarginRankingLossConfig(Config):
 
     margin: float = 0.0
 
-    def init(self) -> MarginRankingLoss:
+    def init(self, device: Device | None = None) -> MarginRankingLoss:
         """The loss; it has no parameters."""
-        return MarginRankingLoss(self.margin)
+        return MarginRankingLoss._from_fields(self.margin)
 
 
-class MarginRankingLoss(Module):
+class MarginRankingLoss(Module, config=MarginRankingLossConfig):
     """With target 1 the first should rank above the second, with -1 below."""
 
     margin: float = 0.0
@@ -118,14 +119,14 @@ class MultiMarginLossConfig(Config):
     margin: float = 1.0
     p: int = 1
 
-    def init(self) -> MultiMarginLoss:
+    def init(self, device: Device | None = None) -> MultiMarginLoss:
         """The loss; it has no parameters."""
         if self.p not in (1, 2):
             raise ArgumentError(f"MultiMarginLossConfig: p must be 1 or 2, got {self.p}")
-        return MultiMarginLoss(self.margin, self.p)
+        return MultiMarginLoss._from_fields(self.margin, self.p)
 
 
-class MultiMarginLoss(Module):
+class MultiMarginLoss(Module, config=MultiMarginLossConfig):
     """The score of the right class should lead every other by the margin."""
 
     margin: float = 1.0
@@ -172,14 +173,14 @@ class TripletMarginLossConfig(Config):
     eps: float = 1e-6
     swap: bool = False
 
-    def init(self) -> TripletMarginLoss:
+    def init(self, device: Device | None = None) -> TripletMarginLoss:
         """The loss; it has no parameters."""
         if not self.p > 0:
             raise ArgumentError(f"TripletMarginLossConfig: p must be above 0, got {self.p}")
-        return TripletMarginLoss(self.margin, self.p, self.eps, self.swap)
+        return TripletMarginLoss._from_fields(self.margin, self.p, self.eps, self.swap)
 
 
-class TripletMarginLoss(Module):
+class TripletMarginLoss(Module, config=TripletMarginLossConfig):
     """An anchor should be nearer to its positive than to its negative, by the margin."""
 
     margin: float = 1.0

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.errors import ArgumentError, ShapeError
 from burn.module import Module
 from burn.nn.loss.reduction import Reduction, reduced
@@ -39,14 +40,14 @@ class HuberLossConfig(Config):
 
     delta: float
 
-    def init(self) -> HuberLoss:
+    def init(self, device: Device | None = None) -> HuberLoss:
         """The loss; it has no parameters."""
         if not self.delta > 0:
             raise ArgumentError(f"HuberLossConfig: delta must be above 0, got {self.delta}")
-        return HuberLoss(self.delta)
+        return HuberLoss._from_fields(self.delta)
 
 
-class HuberLoss(Module):
+class HuberLoss(Module, config=HuberLossConfig):
     """A square near zero, a line of slope `delta` beyond: outliers pull less."""
 
     delta: float
@@ -74,14 +75,14 @@ class SmoothL1LossConfig(Config):
 
     beta: float = 1.0
 
-    def init(self) -> SmoothL1Loss:
+    def init(self, device: Device | None = None) -> SmoothL1Loss:
         """The loss; it has no parameters."""
         if not self.beta > 0:
             raise ArgumentError(f"SmoothL1LossConfig: beta must be above 0, got {self.beta}; write LpLoss.l1() for 0")
-        return SmoothL1Loss(self.beta)
+        return SmoothL1Loss._from_fields(self.beta)
 
 
-class SmoothL1Loss(Module):
+class SmoothL1Loss(Module, config=SmoothL1LossConfig):
     """The Huber loss divided by `beta`: a line of slope 1 beyond it."""
 
     beta: float = 1.0
@@ -95,7 +96,7 @@ class SmoothL1Loss(Module):
     def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
         """The loss of each element."""
         same_shape("SmoothL1Loss", predictions, targets)
-        return HuberLoss(self.beta).forward_residuals(targets - predictions) * (1.0 / self.beta)
+        return HuberLoss._from_fields(self.beta).forward_residuals(targets - predictions) * (1.0 / self.beta)
 
 
 class LpLoss(Module):
@@ -135,14 +136,14 @@ class PoissonNllLossConfig(Config):
     full: bool = False
     eps: float = 1e-8
 
-    def init(self) -> PoissonNllLoss:
+    def init(self, device: Device | None = None) -> PoissonNllLoss:
         """The loss; it has no parameters."""
         if not self.eps > 0:
             raise ArgumentError(f"PoissonNllLossConfig: eps must be above 0, got {self.eps}")
-        return PoissonNllLoss(self.log_input, self.full, self.eps)
+        return PoissonNllLoss._from_fields(self.log_input, self.full, self.eps)
 
 
-class PoissonNllLoss(Module):
+class PoissonNllLoss(Module, config=PoissonNllLossConfig):
     """How unlikely counts are under predicted Poisson rates."""
 
     log_input: bool = True
@@ -177,14 +178,14 @@ class GaussianNLLLossConfig(Config):
     full: bool = False
     eps: float = 1e-6
 
-    def init(self) -> GaussianNLLLoss:
+    def init(self, device: Device | None = None) -> GaussianNLLLoss:
         """The loss; it has no parameters."""
         if not self.eps > 0:
             raise ArgumentError(f"GaussianNLLLossConfig: eps must be above 0, got {self.eps}")
-        return GaussianNLLLoss(self.full, self.eps)
+        return GaussianNLLLoss._from_fields(self.full, self.eps)
 
 
-class GaussianNLLLoss(Module):
+class GaussianNLLLoss(Module, config=GaussianNLLLossConfig):
     """How unlikely targets are under predicted means and variances."""
 
     full: bool = False

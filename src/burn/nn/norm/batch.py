@@ -26,7 +26,7 @@ class BatchNormConfig(Config):
     epsilon: float = 1e-5
     momentum: float = 0.1
 
-    def init(self, device: Device) -> BatchNorm:
+    def init(self, device: Device | None = None) -> BatchNorm:
         """A layer that scales by 1 and shifts by 0; its running mean is 0 and its running variance 1."""
         faults = too_small(1, num_features=self.num_features)
         if self.epsilon < 0.0:
@@ -35,7 +35,7 @@ class BatchNormConfig(Config):
             faults.append(f"momentum must be between 0 and 1, got {self.momentum}")
         refuse(self, faults)
         shape = (self.num_features,)
-        return BatchNorm(
+        return BatchNorm._from_fields(
             Initializer.Ones.init(shape, device),
             Initializer.Zeros.init(shape, device),
             State.full(shape, 0.0, device),
@@ -45,7 +45,7 @@ class BatchNormConfig(Config):
         )
 
 
-class BatchNorm(Module):
+class BatchNorm(Module, config=BatchNormConfig):
     """Normalizes each channel of (batch, channels, ...), then scales and shifts it."""
 
     gamma: Param  # (channels,)

@@ -31,7 +31,7 @@ class NormalizationConfig(Enumeration):
     Rms = variant(RmsNormConfig)
     Identity = variant()
 
-    def init(self, device: Device) -> Normalization:
+    def init(self, device: Device | None = None) -> Normalization:
         """The module."""
         kind: Any = Normalization
         made = Identity() if self._is_unit() else vars(self)["_0"].init(device)

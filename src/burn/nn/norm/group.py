@@ -22,7 +22,7 @@ class GroupNormConfig(Config):
     epsilon: float = 1e-5
     affine: bool = True
 
-    def init(self, device: Device) -> GroupNorm:
+    def init(self, device: Device | None = None) -> GroupNorm:
         """A layer that scales by 1 and shifts by 0."""
         faults = too_small(1, num_groups=self.num_groups, num_channels=self.num_channels)
         if not faults and self.num_channels % self.num_groups:
@@ -31,10 +31,10 @@ class GroupNormConfig(Config):
             faults.append(f"epsilon must be 0 or more, got {self.epsilon}")
         refuse(self, faults)
         gamma, beta = _scale_and_shift(self.num_channels, self.affine, device)
-        return GroupNorm(gamma, beta, self.num_groups, self.num_channels, self.epsilon, self.affine)
+        return GroupNorm._from_fields(gamma, beta, self.num_groups, self.num_channels, self.epsilon, self.affine)
 
 
-class GroupNorm(Module):
+class GroupNorm(Module, config=GroupNormConfig):
     """Brings groups of channels of each item to mean 0 and variance 1, then scales and shifts each channel."""
 
     gamma: Param | None  # (num_channels,)
@@ -61,17 +61,17 @@ class InstanceNormConfig(Config):
     epsilon: float = 1e-5
     affine: bool = True
 
-    def init(self, device: Device) -> InstanceNorm:
+    def init(self, device: Device | None = None) -> InstanceNorm:
         """A layer that scales by 1 and shifts by 0."""
         faults = too_small(1, num_channels=self.num_channels)
         if self.epsilon < 0.0:
             faults.append(f"epsilon must be 0 or more, got {self.epsilon}")
         refuse(self, faults)
         gamma, beta = _scale_and_shift(self.num_channels, self.affine, device)
-        return InstanceNorm(gamma, beta, self.num_channels, self.epsilon, self.affine)
+        return InstanceNorm._from_fields(gamma, beta, self.num_channels, self.epsilon, self.affine)
 
 
-class InstanceNorm(Module):
+class InstanceNorm(Module, config=InstanceNormConfig):
     """Brings each channel of each item to mean 0 and variance 1, then scales and shifts it."""
 
     gamma: Param | None  # (num_channels,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.config import Config
 from burn.device import Device
@@ -17,11 +17,12 @@ from burn.tensor import Tensor
 class LayerNormConfig(Config):
     """Settings: the size of the last dim, what is added to variances, and whether there is a shift."""
 
+    _positions: ClassVar = ("d_model", "epsilon", "elementwise_affine")
     d_model: int
     epsilon: float = 1e-5
     bias: bool = True
 
-    def init(self, device: Device) -> LayerNorm:
+    def init(self, device: Device | None = None) -> LayerNorm:
         """A layer that scales by 1 and shifts by 0."""
         faults = too_small(1, d_model=self.d_model)
         if self.epsilon < 0.0:
@@ -29,10 +30,10 @@ class LayerNormConfig(Config):
         refuse(self, faults)
         shape = (self.d_model,)
         beta: Any = Initializer.Zeros.init(shape, device) if self.bias else None
-        return LayerNorm(Initializer.Ones.init(shape, device), beta, self.epsilon)
+        return LayerNorm._from_fields(Initializer.Ones.init(shape, device), beta, self.epsilon)
 
 
-class LayerNorm(Module):
+class LayerNorm(Module, config=LayerNormConfig):
     """Brings the last dim to mean 0 and variance 1, then scales and shifts it."""
 
     gamma: Param  # (d_model,)
@@ -55,16 +56,16 @@ class RmsNormConfig(Config):
     d_model: int
     epsilon: float = 1e-5
 
-    def init(self, device: Device) -> RmsNorm:
+    def init(self, device: Device | None = None) -> RmsNorm:
         """A layer that scales by 1."""
         faults = too_small(1, d_model=self.d_model)
         if self.epsilon <= 0.0:
             faults.append(f"epsilon must be above 0, got {self.epsilon}")
         refuse(self, faults)
-        return RmsNorm(Initializer.Ones.init((self.d_model,), device), self.epsilon)
+        return RmsNorm._from_fields(Initializer.Ones.init((self.d_model,), device), self.epsilon)
 
 
-class RmsNorm(Module):
+class RmsNorm(Module, config=RmsNormConfig):
     """Divides the last dim by the root of its mean square, then scales it."""
 
     gamma: Param  # (d_model,)

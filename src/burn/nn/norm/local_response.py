@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from burn.config import Config
+from burn.device import Device
 from burn.errors import ShapeError
 from burn.module import Module
 from burn.nn.checks import refuse, too_small
@@ -21,13 +22,13 @@ class LocalResponseNormConfig(Config):
     beta: float = 0.75
     k: float = 1.0
 
-    def init(self) -> LocalResponseNorm:
+    def init(self, device: Device | None = None) -> LocalResponseNorm:
         """The module; it has no parameters."""
         refuse(self, too_small(1, size=self.size))
-        return LocalResponseNorm(self.size, self.alpha, self.beta, self.k)
+        return LocalResponseNorm._from_fields(self.size, self.alpha, self.beta, self.k)
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(Module, config=LocalResponseNormConfig):
     """Divides by a power of the mean square over neighbouring channels; an even window reaches further up."""
 
     size: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config, Pair, Triple
+from burn.device import Device
 from burn.module import Module
 from burn.nn.checks import refuse, too_small
 from burn.tensor import Tensor
@@ -20,13 +21,13 @@ class AdaptiveAvgPool1dConfig(Config):
 
     output_size: int
 
-    def init(self) -> AdaptiveAvgPool1d:
+    def init(self, device: Device | None = None) -> AdaptiveAvgPool1d:
         """The module; it has no parameters."""
         refuse(self, too_small(1, output_size=self.output_size))
-        return AdaptiveAvgPool1d(self.output_size)
+        return AdaptiveAvgPool1d._from_fields(self.output_size)
 
 
-class AdaptiveAvgPool1d(Module):
+class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
     """Takes the means of `output_size` windows of (batch, channels, length)."""
 
     output_size: int
@@ -41,13 +42,13 @@ class AdaptiveAvgPool2dConfig(Config):
 
     output_size: Pair[int]
 
-    def init(self) -> AdaptiveAvgPool2d:
+    def init(self, device: Device | None = None) -> AdaptiveAvgPool2d:
         """The module; it has no parameters."""
         refuse(self, too_small(1, output_size=self.output_size))
-        return AdaptiveAvgPool2d(self.output_size)
+        return AdaptiveAvgPool2d._from_fields(self.output_size)
 
 
-class AdaptiveAvgPool2d(Module):
+class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
     """Takes the means of `output_size` windows of (batch, channels, height, width)."""
 
     output_size: Pair[int]
@@ -62,13 +63,13 @@ class AdaptiveAvgPool3dConfig(Config):
 
     output_size: Triple[int]
 
-    def init(self) -> AdaptiveAvgPool3d:
+    def init(self, device: Device | None = None) -> AdaptiveAvgPool3d:
         """The module; it has no parameters."""
         refuse(self, too_small(1, output_size=self.output_size))
-        return AdaptiveAvgPool3d(self.output_size)
+        return AdaptiveAvgPool3d._from_fields(self.output_size)
 
 
-class AdaptiveAvgPool3d(Module):
+class AdaptiveAvgPool3d(Module, config=AdaptiveAvgPool3dConfig):
     """Takes the means of `output_size` windows of (batch, channels, depth, height, width)."""
 
     output_size: Triple[int]

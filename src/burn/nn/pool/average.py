@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from burn.config import Config, Pair, Triple
+from burn.device import Device
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
@@ -15,6 +16,7 @@ from burn.tensor import Tensor
 class AvgPool1dConfig(Config):
     """Settings of an average pool along one dim; without a stride the windows lie side by side."""
 
+    _positions: ClassVar = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
     kernel_size: int
     stride: int | None = None
     padding: PaddingConfig1d = PaddingConfig1d.Valid
@@ -24,14 +26,16 @@ class AvgPool1dConfig(Config):
     def __validate__(self) -> tuple[str, ...]:
         return side_by_side(self, "stride")
 
-    def init(self) -> AvgPool1d:
+    def init(self, device: Device | None = None) -> AvgPool1d:
         """The module; it has no parameters."""
         assert self.stride is not None
         check(self, (self.kernel_size,), self.stride, 1, "stride")
-        return AvgPool1d(self.stride, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode)
+        return AvgPool1d._from_fields(
+            self.stride, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode
+        )
 
 
-class AvgPool1d(Module):
+class AvgPool1d(Module, config=AvgPool1dConfig):
     """Takes the mean of each window of (batch, channels, length)."""
 
     stride: int
@@ -53,6 +57,7 @@ class AvgPool1d(Module):
 class AvgPool2dConfig(Config):
     """Settings of an average pool of images; without strides the windows lie side by side."""
 
+    _positions: ClassVar = ("kernel_size", "strides", "padding", "ceil_mode", "count_include_pad")
     kernel_size: Pair[int]
     strides: Pair[int] | None = None
     padding: PaddingConfig2d = PaddingConfig2d.Valid
@@ -62,14 +67,16 @@ class AvgPool2dConfig(Config):
     def __validate__(self) -> tuple[str, ...]:
         return side_by_side(self, "strides")
 
-    def init(self) -> AvgPool2d:
+    def init(self, device: Device | None = None) -> AvgPool2d:
         """The module; it has no parameters."""
         assert self.strides is not None
         check(self, self.kernel_size, self.strides, 1, "strides")
-        return AvgPool2d(self.strides, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode)
+        return AvgPool2d._from_fields(
+            self.strides, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode
+        )
 
 
-class AvgPool2d(Module):
+class AvgPool2d(Module, config=AvgPool2dConfig):
     """Takes the mean of each window of (batch, channels, height, width)."""
 
     stride: Pair[int]
@@ -92,6 +99,7 @@ class AvgPool2d(Module):
 class AvgPool3dConfig(Config):
     """Settings of an average pool of volumes; without strides the windows lie side by side."""
 
+    _positions: ClassVar = ("kernel_size", "strides", "padding", "ceil_mode", "count_include_pad")
     kernel_size: Triple[int]
     strides: Triple[int] | None = None
     padding: PaddingConfig3d = PaddingConfig3d.Valid
@@ -101,14 +109,16 @@ class AvgPool3dConfig(Config):
     def __validate__(self) -> tuple[str, ...]:
         return side_by_side(self, "strides")
 
-    def init(self) -> AvgPool3d:
+    def init(self, device: Device | None = None) -> AvgPool3d:
         """The module; it has no parameters."""
         assert self.strides is not None
         check(self, self.kernel_size, self.strides, 1, "strides")
-        return AvgPool3d(self.strides, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode)
+        return AvgPool3d._from_fields(
+            self.strides, self.kernel_size, self.padding, self.count_include_pad, self.ceil_mode
+        )
 
 
-class AvgPool3d(Module):
+class AvgPool3d(Module, config=AvgPool3dConfig):
     """Takes the mean of each window of (batch, channels, depth, height, width)."""
 
     stride: Triple[int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.config import Config, Pair, Triple
+from burn.device import Device
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.padding import PaddingConfig1d, PaddingConfig2d, PaddingConfig3d
@@ -24,14 +25,14 @@ class MaxPool1dConfig(Config):
     def __validate__(self) -> tuple[str, ...]:
         return side_by_side(self, "stride")
 
-    def init(self) -> MaxPool1d:
+    def init(self, device: Device | None = None) -> MaxPool1d:
         """The module; it has no parameters."""
         assert self.stride is not None
         check(self, (self.kernel_size,), self.stride, self.dilation, "stride")
-        return MaxPool1d(self.stride, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
+        return MaxPool1d._from_fields(self.stride, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
 
 
-class MaxPool1d(Module):
+class MaxPool1d(Module, config=MaxPool1dConfig):
     """Takes the largest element of each window of (batch, channels, length)."""
 
     stride: int
@@ -63,14 +64,14 @@ class MaxPool2dConfig(Config):
     def __validate__(self) -> tuple[str, ...]:
         return side_by_side(self, "strides")
 
-    def init(self) -> MaxPool2d:
+    def init(self, device: Device | None = None) -> MaxPool2d:
         """The module; it has no parameters."""
         assert self.strides is not None
         check(self, self.kernel_size, self.strides, self.dilation, "strides")
-        return MaxPool2d(self.strides, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
+        return MaxPool2d._from_fields(self.strides, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
 
 
-class MaxPool2d(Module):
+class MaxPool2d(Module, config=MaxPool2dConfig):
     """Takes the largest element of each window of (batch, channels, height, width)."""
 
     stride: Pair[int]
@@ -100,14 +101,14 @@ class MaxPool3dConfig(Config):
     def __validate__(self) -> tuple[str, ...]:
         return side_by_side(self, "strides")
 
-    def init(self) -> MaxPool3d:
+    def init(self, device: Device | None = None) -> MaxPool3d:
         """The module; it has no parameters."""
         assert self.strides is not None
         check(self, self.kernel_size, self.strides, self.dilation, "strides")
-        return MaxPool3d(self.strides, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
+        return MaxPool3d._from_fields(self.strides, self.kernel_size, self.padding, self.dilation, self.ceil_mode)
 
 
-class MaxPool3d(Module):
+class MaxPool3d(Module, config=MaxPool3dConfig):
     """Takes the largest element of each window of (batch, channels, depth, height, width)."""
 
     stride: Triple[int]

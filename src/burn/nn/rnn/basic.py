@@ -26,22 +26,22 @@ class RnnConfig(Config):
 
     d_input: int
     d_hidden: int
-    bias: bool
+    bias: bool = True
     initializer: Initializer = Initializer.XavierNormal(1.0)
     batch_first: bool = True
     reverse: bool = False
     clip: float | None = None
     hidden_activation: ActivationConfig = ActivationConfig.Tanh
 
-    def init(self, device: Device) -> Rnn:
+    def init(self, device: Device | None = None) -> Rnn:
         """A layer whose parameters are drawn when they are first used."""
         check_config(self)
         gate = GateController(self.d_input, self.d_hidden, self.bias, self.initializer, device)
         activation = self.hidden_activation.init(device)
-        return Rnn(gate, self.d_hidden, self.batch_first, self.reverse, self.clip, activation)
+        return Rnn._from_fields(gate, self.d_hidden, self.batch_first, self.reverse, self.clip, activation)
 
 
-class Rnn(Module):
+class Rnn(Module, config=RnnConfig):
     """Reads a sequence step by step; its state is what it gave out last."""
 
     gate: GateController
@@ -84,23 +84,23 @@ class BiRnnConfig(Config):
 
     d_input: int
     d_hidden: int
-    bias: bool
+    bias: bool = True
     initializer: Initializer = Initializer.XavierNormal(1.0)
     batch_first: bool = True
     clip: float | None = None
     hidden_activation: ActivationConfig = ActivationConfig.Tanh
 
-    def init(self, device: Device) -> BiRnn:
+    def init(self, device: Device | None = None) -> BiRnn:
         """Two layers whose parameters are drawn when they are first used."""
         check_config(self)
         one = RnnConfig(
             self.d_input, self.d_hidden, self.bias, self.initializer, clip=self.clip,
             hidden_activation=self.hidden_activation,
         )  # fmt: skip
-        return BiRnn(one.init(device), one.init(device), self.d_hidden, self.batch_first)
+        return BiRnn._configured(one.init(device), one.init(device), self.d_hidden, self.batch_first)
 
 
-class BiRnn(Bidirectional[Rnn]):
+class BiRnn(Bidirectional[Rnn], config=BiRnnConfig):
     """A plain recurrent layer over a sequence and one over its reverse.
 
     `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives

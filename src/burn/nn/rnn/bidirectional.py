@@ -22,7 +22,7 @@ Layer = TypeVar("Layer", bound=Module)
 class Bidirectional(Module, Generic[Layer]):
     """Two layers of one kind over the same sequence; their results stand side by side, forward first."""
 
-    def __init__(self, forward: Layer, reverse: Layer, d_hidden: int, batch_first: bool) -> None:
+    def _configure(self, forward: Layer, reverse: Layer, d_hidden: int, batch_first: bool) -> None:
         self.__dict__["forward"] = forward
         self.reverse = reverse
         self.d_hidden = d_hidden

@@ -17,7 +17,9 @@ class GateController(Module):
     input_transform: Linear  # d_input to d_output
     hidden_transform: Linear  # d_output to d_output
 
-    def __init__(self, d_input: int, d_output: int, bias: bool, initializer: Initializer, device: Device) -> None:
+    def __init__(
+        self, d_input: int, d_output: int, bias: bool, initializer: Initializer, device: Device | None
+    ) -> None:
         self.input_transform = LinearConfig(d_input, d_output, bias, initializer).init(device)
         self.hidden_transform = LinearConfig(d_output, d_output, bias, initializer).init(device)
 

@@ -47,20 +47,20 @@ class GruConfig(Config):
 
     d_input: int
     d_hidden: int
-    bias: bool
+    bias: bool = True
     reset_after: bool = True
     initializer: Initializer = Initializer.XavierNormal(1.0)
     gate_activation: ActivationConfig = ActivationConfig.Sigmoid
     hidden_activation: ActivationConfig = ActivationConfig.Tanh
     clip: float | None = None
 
-    def init(self, device: Device) -> Gru:
+    def init(self, device: Device | None = None) -> Gru:
         """A layer whose parameters are drawn when they are first used."""
         check_config(self)
-        return Gru(self, device)
+        return Gru._configured(self, device)
 
 
-class Gru(Module):
+class Gru(Module, config=GruConfig):
     """Reads a sequence step by step, mixing its state with a new one at each step."""
 
     update_gate: GateController
@@ -69,7 +69,7 @@ class Gru(Module):
     d_hidden: int
     reset_after: bool
 
-    def __init__(self, config: GruConfig, device: Device) -> None:
+    def _configure(self, config: GruConfig, device: Device | None) -> None:
         def gate() -> GateController:
             return GateController(config.d_input, config.d_hidden, config.bias, config.initializer, device)
 
@@ -149,7 +149,7 @@ class BiGruConfig(Config):
 
     d_input: int
     d_hidden: int
-    bias: bool
+    bias: bool = True
     reset_after: bool = True
     initializer: Initializer = Initializer.XavierNormal(1.0)
     batch_first: bool = True
@@ -157,17 +157,17 @@ class BiGruConfig(Config):
     hidden_activation: ActivationConfig = ActivationConfig.Tanh
     clip: float | None = None
 
-    def init(self, device: Device) -> BiGru:
+    def init(self, device: Device | None = None) -> BiGru:
         """Two layers whose parameters are drawn when they are first used."""
         check_config(self)
         one = GruConfig(
             self.d_input, self.d_hidden, self.bias, self.reset_after, self.initializer, self.gate_activation,
             self.hidden_activation, self.clip,
         )  # fmt: skip
-        return BiGru(one.init(device), one.init(device), self.d_hidden, self.batch_first)
+        return BiGru._configured(one.init(device), one.init(device), self.d_hidden, self.batch_first)
 
 
-class BiGru(Bidirectional[Gru]):
+class BiGru(Bidirectional[Gru], config=BiGruConfig):
     """A GRU over a sequence and one over its reverse.
 
     `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives

@@ -30,7 +30,7 @@ class LstmConfig(Config):
 
     d_input: int
     d_hidden: int
-    bias: bool
+    bias: bool = True
     initializer: Initializer = Initializer.XavierNormal(1.0)
     batch_first: bool = True
     reverse: bool = False
@@ -40,13 +40,13 @@ class LstmConfig(Config):
     cell_activation: ActivationConfig = ActivationConfig.Tanh
     hidden_activation: ActivationConfig = ActivationConfig.Tanh
 
-    def init(self, device: Device) -> Lstm:
+    def init(self, device: Device | None = None) -> Lstm:
         """A layer whose parameters are drawn when they are first used."""
         check_config(self)
-        return Lstm(self, device)
+        return Lstm._configured(self, device)
 
 
-class Lstm(Module):
+class Lstm(Module, config=LstmConfig):
     """Reads a sequence step by step, keeping a memory cell and giving out a hidden state at each step."""
 
     input_gate: GateController
@@ -55,7 +55,7 @@ class Lstm(Module):
     cell_gate: GateController
     d_hidden: int
 
-    def __init__(self, config: LstmConfig, device: Device) -> None:
+    def _configure(self, config: LstmConfig, device: Device | None) -> None:
         def gate() -> GateController:
             return GateController(config.d_input, config.d_hidden, config.bias, config.initializer, device)
 
@@ -108,7 +108,7 @@ class BiLstmConfig(Config):
 
     d_input: int
     d_hidden: int
-    bias: bool
+    bias: bool = True
     initializer: Initializer = Initializer.XavierNormal(1.0)
     batch_first: bool = True
     clip: float | None = None
@@ -117,7 +117,7 @@ class BiLstmConfig(Config):
     cell_activation: ActivationConfig = ActivationConfig.Tanh
     hidden_activation: ActivationConfig = ActivationConfig.Tanh
 
-    def init(self, device: Device) -> BiLstm:
+    def init(self, device: Device | None = None) -> BiLstm:
         """Two layers whose parameters are drawn when they are first used."""
         check_config(self)
         one = LstmConfig(
@@ -125,10 +125,10 @@ class BiLstmConfig(Config):
             gate_activation=self.gate_activation, cell_activation=self.cell_activation,
             hidden_activation=self.hidden_activation,
         )  # fmt: skip
-        return BiLstm(one.init(device), one.init(device), self.d_hidden, self.batch_first)
+        return BiLstm._configured(one.init(device), one.init(device), self.d_hidden, self.batch_first)
 
 
-class BiLstm(Bidirectional[Lstm]):
+class BiLstm(Bidirectional[Lstm], config=BiLstmConfig):
     """An LSTM over a sequence and one over its reverse.
 
     `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives

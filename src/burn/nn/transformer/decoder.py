@@ -40,11 +40,11 @@ class TransformerDecoderConfig(Config):
     activation: ActivationConfig = ActivationConfig.Gelu
     layer_norm_eps: float = 1e-5
 
-    def init(self, device: Device) -> TransformerDecoder:
+    def init(self, device: Device | None = None) -> TransformerDecoder:
         """A module whose parameters are drawn when they are first used."""
         check(self)
         layers = [TransformerDecoderLayer(self, device) for _ in range(self.n_layers)]
-        return TransformerDecoder(
+        return TransformerDecoder._from_fields(
             layers, self.d_model, self.d_ff, self.n_heads, self.n_layers, self.dropout, self.norm_first,
             self.quiet_softmax,
         )  # fmt: skip
@@ -86,7 +86,7 @@ class TransformerDecoderInput:
         return MhaInput(x, self.memory, self.memory, self.memory_pad, self.memory_attn)
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(Module, config=TransformerDecoderConfig):
     """Layers of self-attention, cross-attention and feed-forward parts, one after the other."""
 
     layers: list[TransformerDecoderLayer]
@@ -138,7 +138,7 @@ class TransformerDecoderLayer(Module):
     dropout: Dropout
     norm_first: bool
 
-    def __init__(self, config: TransformerDecoderConfig, device: Device) -> None:
+    def __init__(self, config: TransformerDecoderConfig, device: Device | None = None) -> None:
         self.cross_attn, self.self_attn = new_attention(config, device), new_attention(config, device)
         self.pwff = new_feed_forward(config, device)
         self.norm_1, self.norm_2, self.norm_3 = (new_norm(config, device) for _ in range(3))

@@ -42,11 +42,11 @@ class TransformerEncoderConfig(Config):
     activation: ActivationConfig = ActivationConfig.Gelu
     layer_norm_eps: float = 1e-5
 
-    def init(self, device: Device) -> TransformerEncoder:
+    def init(self, device: Device | None = None) -> TransformerEncoder:
         """A module whose parameters are drawn when they are first used."""
         check(self)
         layers = [TransformerEncoderLayer(self, device) for _ in range(self.n_layers)]
-        return TransformerEncoder(
+        return TransformerEncoder._from_fields(
             layers, self.d_model, self.d_ff, self.n_heads, self.n_layers, self.dropout, self.norm_first,
             self.quiet_softmax,
         )  # fmt: skip
@@ -69,7 +69,7 @@ class TransformerEncoderInput:
         return replace(self, attn=mask)
 
 
-class TransformerEncoder(Module):
+class TransformerEncoder(Module, config=TransformerEncoderConfig):
     """Layers of self-attention and feed-forward parts, one after the other."""
 
     layers: list[TransformerEncoderLayer]
@@ -119,7 +119,7 @@ class TransformerEncoderLayer(Module):
     dropout: Dropout
     norm_first: bool
 
-    def __init__(self, config: TransformerEncoderConfig, device: Device) -> None:
+    def __init__(self, config: TransformerEncoderConfig, device: Device | None = None) -> None:
         self.mha = new_attention(config, device)
         self.pwff = new_feed_forward(config, device)
         self.norm_1, self.norm_2 = new_norm(config, device), new_norm(config, device)

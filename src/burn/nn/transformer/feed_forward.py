@@ -25,13 +25,13 @@ class PositionWiseFeedForwardConfig(Config):
     initializer: Initializer = DEFAULT
     activation: ActivationConfig = ActivationConfig.Gelu
 
-    def init(self, device: Device) -> PositionWiseFeedForward:
+    def init(self, device: Device | None = None) -> PositionWiseFeedForward:
         """A module whose parameters are drawn when they are first used."""
         faults = too_small(1, d_model=self.d_model, d_ff=self.d_ff)
         if not 0.0 <= self.dropout <= 1.0:
             faults.append(f"dropout must be between 0 and 1, got {self.dropout}")
         refuse(self, faults)
-        return PositionWiseFeedForward(
+        return PositionWiseFeedForward._from_fields(
             LinearConfig(self.d_model, self.d_ff, initializer=self.initializer).init(device),
             LinearConfig(self.d_ff, self.d_model, initializer=self.initializer).init(device),
             Dropout(self.dropout),
@@ -39,7 +39,7 @@ class PositionWiseFeedForwardConfig(Config):
         )
 
 
-class PositionWiseFeedForward(Module):
+class PositionWiseFeedForward(Module, config=PositionWiseFeedForwardConfig):
     """Maps each position by `outer(dropout(activation(inner(x))))`."""
 
     linear_inner: Linear

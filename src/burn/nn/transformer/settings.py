@@ -22,7 +22,7 @@ def check(config: Any) -> None:
     refuse(config, faults)
 
 
-def new_attention(config: Any, device: Device) -> MultiHeadAttention:
+def new_attention(config: Any, device: Device | None) -> MultiHeadAttention:
     """The attention that a config describes."""
     return MultiHeadAttentionConfig(
         config.d_model,
@@ -33,14 +33,14 @@ def new_attention(config: Any, device: Device) -> MultiHeadAttention:
     ).init(device)
 
 
-def new_feed_forward(config: Any, device: Device) -> PositionWiseFeedForward:
+def new_feed_forward(config: Any, device: Device | None) -> PositionWiseFeedForward:
     """The feed-forward part that a config describes."""
     return PositionWiseFeedForwardConfig(
         config.d_model, config.d_ff, config.dropout, config.initializer, config.activation
     ).init(device)
 
 
-def new_norm(config: Any, device: Device) -> LayerNorm:
+def new_norm(config: Any, device: Device | None) -> LayerNorm:
     """A layer norm that a config describes."""
     return LayerNormConfig(config.d_model, config.layer_norm_eps).init(device)
 
