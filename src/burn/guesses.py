@@ -7,8 +7,16 @@ Nothing here is looked at before a name is missing. An entry is the end of the s
 from __future__ import annotations
 
 import dis
+import functools
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import ParamSpec, TypeVar
+
+from burn.errors import ArgumentError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SAVING = "write model.save_file('model') and model.load_file('model')"
 STEP = "write model = optim.step(1e-3, model, loss.backward())"
@@ -103,6 +111,9 @@ WRITE: dict[str, dict[str, str]] = {
         "dtype": "write next(model.parameters()).dtype",
         "compile": "write burn.compile(function) around the function that calls the model",
         "grad": "gradients are values: grads = loss.backward(), then param.grad(grads)",
+        "append": "write nn.Sequential(*model, layer)",
+        "extend": "write nn.Sequential(*model, *layers)",
+        "insert": "write nn.Sequential(*model[:index], layer, *model[index:])",
         "share_memory": "threads share a model as it is",
         "init_weights": "a layer takes its initializer: nn.LinearConfig(3, 4, initializer=nn.Initializer.Zeros).init()",
         "to_empty": "write Model.init(device): parameters are drawn when they are first read",
@@ -122,6 +133,13 @@ WRITE: dict[str, dict[str, str]] = {
         "init": "the optimizer is there: " + STEP,
     },
     "Tensor": {},
+    "value": {
+        "MomentumConfig": "write MomentumConfig(momentum=0.9, dampening=0.0), or leave dampening out for Burn's 0.1",
+        "GradientClippingConfig": "write GradientClippingConfig.Norm(1.0)",
+        "PaddingConfig1d": "write PaddingConfig1d.Explicit(1)",
+        "PaddingConfig2d": "write PaddingConfig2d.Explicit(1, 1)",
+        "PaddingConfig3d": "write PaddingConfig3d.Explicit(1, 1, 1)",
+    },
     "argument": {
         "lr": "the learning rate is given at each step: " + STEP.removeprefix("write "),
         "learning_rate": "the learning rate is given at each step: " + STEP.removeprefix("write "),
@@ -180,6 +198,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "strides": ("stride",),
     "size": ("output_size",),
     "init": ("alpha",),
+    "ignore_index": ("pad_index",),
     "label_smoothing": ("smoothing",),
     "weight": ("weights",),
     "alpha": ("negative_slope",),
@@ -219,6 +238,25 @@ def advice(place: str, name: str, known: Iterable[str] = ()) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def called_with(write: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For a function whose arguments are often guessed wrong: a call that does not fit says what to write."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                    raise  # it came from inside
+                text = str(error).split(" ", 1)[1]
+                raise ArgumentError(f"{function.__qualname__}: {text}; {write}") from None
+
+        return call
+
+    return decorate
+
+
 def missing_attribute(place: str, title: str, name: str, known: Iterable[str] = ()) -> AttributeError:
     """The error for an attribute that an object does not have; `title` is how the message calls the object."""
     return AttributeError(f"{title} has no attribute {name!r}{advice(place, name, known)}")
@@ -234,10 +272,10 @@ def missing_name(package: str, name: str, known: Iterable[str] = ()) -> Attribut
     return ImportError(text, name=package) if _imports(sys._getframe(2)) else AttributeError(text)
 
 
-def _imports(frame: object) -> bool:
+def _imports(frame: FrameType) -> bool:
     """Whether a frame stands at the instruction of `from ... import ...`."""
-    code, position = frame.f_code.co_code, frame.f_lasti  # type: ignore[attr-defined]
-    return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"  # type: ignore[no-any-return]
+    code, position = frame.f_code.co_code, frame.f_lasti
+    return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"
 
 
 def keyword(name: str, known: Iterable[str]) -> str:

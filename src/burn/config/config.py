@@ -7,12 +7,13 @@ whole, defaults included, so a default that changes later does not change what w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from burn.config.faults import Faults
 from burn.config.fields import attribute_error
 from burn.config.stored import Stored
 from burn.config.structs import Struct
+from burn.errors import ArgumentError
 
 
 class Config(Stored):
@@ -29,6 +30,14 @@ class Config(Stored):
     def __getattr__(self, name: str) -> Callable[..., Self]:
         # Type checkers read this as: with_<field> exists for every field and gives a config of the same class.
         return attribute_error(self, name)  # type: ignore[no-any-return]
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Refuse: settings are made into what they describe first."""
+            name = type(self).__name__
+            made = f"{name}(...).init()" if hasattr(self, "init") else "what they describe"
+            raise ArgumentError(f"{name}: these are settings; make and call {made}")
 
     @classmethod
     def _field_kind(cls, arguments: tuple[Any, ...]) -> Struct:

@@ -51,6 +51,10 @@ class Faults(list[Fault]):
     def unexpected(self, path: Path, expected: str, value: object, *, as_json: bool = False) -> None:
         """Note a value of another type than the one expected."""
         sentence = f"expected {expected}, got {show_json(value) if as_json else show(value)}"
+        if not as_json:
+            sentence += "".join(
+                f"; {advice}" for name, advice in WRITE["value"].items() if name in expected.split(" | ")
+            )
         self.append(Fault(path, sentence, True))
 
     def raise_for(self, operation: str) -> None:

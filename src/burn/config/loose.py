@@ -127,7 +127,7 @@ def _value(name: str, kind: Kind, value: Any) -> Any:
     if isinstance(kind, Member) and isinstance(value, str):
         return next((each for each in kind.cls if each.name.lower() == value.lower()), value)
     if isinstance(kind, Many):
-        if kind.count is not None and isinstance(value, numbers.Real) and not isinstance(value, bool):
+        if kind.count is not None and isinstance(value, numbers.Real) and type(value) is not bool:
             return value if name in JOINED else (value,) * kind.count
         return value.tolist() if hasattr(value, "tolist") else value
     if isinstance(kind, Integer) and is_sequence(value) and len(value) == 1:

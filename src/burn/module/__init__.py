@@ -9,6 +9,7 @@ from burn.module.display import Content, DisplaySettings
 from burn.module.enumeration import ModuleEnum
 from burn.module.identity import ParamId
 from burn.module.ignored import Ignored
+from burn.module.making import layer
 from burn.module.module import Module
 from burn.module.param import Param
 from burn.module.state import RunningState, State
@@ -30,6 +31,7 @@ __all__ = [
     "Quantizer",
     "RunningState",
     "State",
+    "layer",
 ]
 
 _LATER = {"Quantizer": "burn.quantization"}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from burn.errors import ArgumentError
+from burn.guesses import WRITE
 
 
 def declared(cls: type) -> tuple[str, ...]:
@@ -90,7 +91,9 @@ def bind(
     values = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
-            faults.append(f"has no field {name!r}; its fields are {', '.join(names) or 'none'}")
+            advised = WRITE["argument"].get(name)
+            known = f"its fields are {', '.join(names) or 'none'}"
+            faults.append(f"has no field {name!r}; {advised or known}")
         elif name in values:
             faults.append(f"got {name!r} twice")
         else:

@@ -25,7 +25,8 @@ from burn.device import Device, default_device, given_device
 from burn.errors import ArgumentError
 from burn.guesses import spelled
 from burn.module.fields import bind, declared, hints
-from burn.module.walk import is_part
+from burn.module.param import Param
+from burn.module.walk import is_module, is_part, leaves
 
 M = TypeVar("M")
 M_co = TypeVar("M_co", covariant=True)
@@ -53,7 +54,7 @@ def fields_of(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[s
         device = given_device(cls.__name__, kwargs.pop("device", None))
         from burn.config.loose import loose
 
-        made = loose(config, cls.__name__, args, kwargs).init(device)  # type: ignore[attr-defined]
+        made = loose(config, cls.__name__, args, kwargs).init(device)
         return dict(made.__dict__)
     device = None
     if "device" in kwargs and "device" not in declared(cls):
@@ -79,6 +80,11 @@ def made_default(cls: type, name: str, value: Any, device: Device | None) -> Any
     if isinstance(value, list | tuple):
         made = [made_default(cls, name, each, device) for each in value]
         return type(value)(made) if any(new is not old for new, old in zip(made, value, strict=True)) else value
+    if is_module(value) and any(isinstance(leaf, Param) for _, leaf in leaves(value)):
+        raise ArgumentError(
+            f"{cls.__name__}.{name}: all {cls.__name__}s would share the parameters of this default; write "
+            f"{name}: {type(value).__name__} = layer({type(value).__name__}Config(...)), with layer from burn.module"
+        )
     if not _describes(value):
         return value
     hint = hints(cls).get(name)
@@ -130,13 +136,12 @@ def signature_of(cls: Any) -> inspect.Signature | None:
 
         return inspect.Signature([*signature(cls._config), device])
     annotations = {name: note for base in reversed(cls.__mro__) for name, note in inspect.get_annotations(base).items()}
-    found = []
+    found: list[inspect.Parameter] = []
     for name in declared(cls):
         default = getattr(cls, name, inspect.Parameter.empty)
+        how = found[-1].kind if found else inspect.Parameter.POSITIONAL_OR_KEYWORD
         if found and found[-1].default is not inspect.Parameter.empty and default is inspect.Parameter.empty:
             how = inspect.Parameter.KEYWORD_ONLY
-        else:
-            how = found[-1].kind if found else inspect.Parameter.POSITIONAL_OR_KEYWORD
         found.append(inspect.Parameter(name, how, default=default, annotation=annotations[name]))
     if "device" not in declared(cls):
         found.append(device)

@@ -177,6 +177,7 @@ from burn.nn.rnn import (
     RnnState,
 )
 from burn.nn.rotary_encoding import RotaryEncoding, RotaryEncodingConfig
+from burn.nn.sequential import Sequential
 from burn.nn.similarity import CosineSimilarity, CosineSimilarityConfig, PairwiseDistance, PairwiseDistanceConfig
 from burn.nn.transformer import (
     PositionWiseFeedForward,
@@ -241,6 +242,7 @@ __all__ = [
     "Dropout", "DropoutConfig",
     "Initializer",
     "Linear", "LinearConfig",
+    "Sequential",
 ]  # fmt: skip
 
 

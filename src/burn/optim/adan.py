@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from burn.config import Config
 from burn.grad_clipping import GradientClippingConfig
+from burn.guesses import STEP, called_with
 from burn.optim.adam import check_betas
 from burn.optim.decay import checked
 from burn.optim.optimizer import Optimizer
@@ -39,6 +40,7 @@ class AdanConfig(Config):
     no_prox: bool = False
     grad_clipping: GradientClippingConfig | None = None
 
+    @called_with(STEP)
     def init(self) -> Optimizer:
         """The optimizer."""
         return Optimizer(self.build(), self.grad_clipping)

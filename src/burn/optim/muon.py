@@ -15,6 +15,7 @@ from typing import Any
 from burn.config import Config
 from burn.errors import raise_faults
 from burn.grad_clipping import GradientClippingConfig
+from burn.guesses import STEP, called_with
 from burn.optim.decay import WeightDecayConfig, penalty_of
 from burn.optim.momentum import Momentum, MomentumConfig, MomentumState
 from burn.optim.optimizer import Optimizer
@@ -68,6 +69,7 @@ class MuonConfig(Config):
     adjust_lr_fn: AdjustLrFn = AdjustLrFn.Original
     grad_clipping: GradientClippingConfig | None = None
 
+    @called_with(STEP)
     def init(self) -> Optimizer:
         """The optimizer."""
         return Optimizer(self.build(), self.grad_clipping)

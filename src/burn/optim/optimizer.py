@@ -18,7 +18,7 @@ from burn.backend.autodiff.gradients import Gradients
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.grad_clipping import GradientClipping, GradientClippingConfig
-from burn.guesses import missing_attribute
+from burn.guesses import STEP, called_with, missing_attribute
 from burn.module.groups import ParamGroup
 from burn.optim import recording
 from burn.optim.gradients import GradientsParams
@@ -141,6 +141,7 @@ class Optimizer:
 
     # Steps
 
+    @called_with(STEP)
     def step(self, lr: LearningRate, module: M, grads: GradientsParams | Gradients) -> M:
         """`module` with its parameters updated. The gradients are used up.
 

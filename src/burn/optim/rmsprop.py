@@ -9,6 +9,7 @@ import numpy as np
 from burn.config import Config
 from burn.errors import raise_faults
 from burn.grad_clipping import GradientClippingConfig
+from burn.guesses import STEP, called_with
 from burn.optim.decay import WeightDecayConfig, penalty_of
 from burn.optim.optimizer import Optimizer
 from burn.optim.simple import Optional, SimpleOptimizer
@@ -41,6 +42,7 @@ class RmsPropConfig(Config):
     weight_decay: WeightDecayConfig | float | None = None
     grad_clipping: GradientClippingConfig | None = None
 
+    @called_with(STEP)
     def init(self) -> Optimizer:
         """The optimizer."""
         return Optimizer(self.build(), self.grad_clipping)

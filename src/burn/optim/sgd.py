@@ -6,6 +6,7 @@ from typing import Any
 
 from burn.config import Config
 from burn.grad_clipping import GradientClippingConfig
+from burn.guesses import STEP, called_with
 from burn.optim.decay import WeightDecayConfig, penalty_of
 from burn.optim.momentum import Momentum, MomentumConfig, MomentumState
 from burn.optim.optimizer import Optimizer
@@ -33,6 +34,7 @@ class SgdConfig(Config):
     momentum: MomentumConfig | None = None
     gradient_clipping: GradientClippingConfig | None = None
 
+    @called_with(STEP)
     def init(self) -> Optimizer:
         """The optimizer."""
         return Optimizer(self.build(), self.gradient_clipping)

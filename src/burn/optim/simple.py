@@ -14,10 +14,12 @@ is its *time*, a float beside the state, so that a captured step can take it as 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from burn.device import Device
 from burn.dtype import DType
+from burn.errors import ArgumentError
+from burn.guesses import STEP, called_with
 from burn.scalar import Scalar
 from burn.tensor import Tensor, TensorData
 
@@ -36,6 +38,11 @@ class Slot(NamedTuple):
 
     time: Any  # a number, or None for optimizers that need none
     state: State | None
+
+
+def _instead(cls: type) -> str:
+    """What to write where somebody makes the update of one tensor and means an optimizer."""
+    return f"write optim = {cls.__name__}Config().init(), then {STEP.removeprefix('write ')}"
 
 
 class SimpleOptimizer:
@@ -64,6 +71,19 @@ class SimpleOptimizer:
 
     config: Hashable = None
     """The settings, from which the class makes an equal optimizer. Without them it equals only itself."""
+
+    if not TYPE_CHECKING:
+
+        def __init_subclass__(cls, **options: Any) -> None:
+            super().__init_subclass__(**options)
+            if "__init__" in vars(cls) and cls.__module__.startswith("burn.optim."):
+                cls.__init__ = called_with(_instead(cls))(cls.__init__)
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> SimpleOptimizer:
+            """The update; ours are made by their configs."""
+            if args and not hasattr(type(args[0]), "_field_kind") and cls.__module__.startswith("burn.optim."):
+                raise ArgumentError(f"{cls.__name__}: needs a {cls.__name__}Config; {_instead(cls)}")
+            return super().__new__(cls)
 
     def coefficients(self, lr: Number, time: Any) -> Any:
         """The numbers of an update; computed once for all parameters of the same time. Pass them to `update`."""

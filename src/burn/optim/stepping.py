@@ -16,7 +16,7 @@ from burn.errors import ArgumentError, raise_faults
 from burn.module.groups import ParamGroup
 from burn.module.param import Param
 from burn.module.state import State
-from burn.module.walk import leaves, rebuild
+from burn.module.walk import is_module, leaves, rebuild
 from burn.optim.gradients import GradientsParams, refuse_stale, two_parameters, used_up
 from burn.optim.simple import SimpleOptimizer, Slot, moved, next_time
 from burn.scalar import Scalar
@@ -214,7 +214,11 @@ class Step:
 
     def was_taken(self) -> bool:
         """Whether gradients of these parameters were here before."""
-        return self.by_node is not None and any(param.id in self.by_node.taken for param in self.without)
+        if self.by_node is None or not self.without:
+            return False
+        return any(param.id in self.by_node.taken for param in self.without) or bool(
+            self.by_node.taken and not self.given
+        )
 
     def check(self, module: Any) -> None:
         """Raise what was found wrong."""
@@ -227,6 +231,10 @@ class Step:
             refuse_stale("step", self.by_node, self.without)
         if self.updated:
             return
+        if not self.without and not is_module(module) and not isinstance(module, list | tuple | dict):
+            raise ArgumentError(
+                f"step: needs a module, got {type(module).__name__}; write model = optim.step(lr, model, grads)"
+            )
         used = self.by_id.used and not self.given if self.by_id is not None else self.was_taken()
         if used:
             raise used_up("step")
@@ -246,15 +254,23 @@ def _rates(lr: Any) -> list[tuple[ParamGroup, Any]]:
     return [(EVERYTHING, _number(lr))]
 
 
+def _checked(lr: float) -> float:
+    """The rate, if a step can be taken with it."""
+    if 0.0 <= lr < math.inf:
+        return lr
+    if math.isnan(lr):
+        raise ArgumentError("step: the learning rate is NaN")
+    climb = "; to climb, step with the gradients of the negated loss" if lr < 0.0 else ""
+    raise ArgumentError(f"step: the learning rate must be 0 or more and finite, got {lr}{climb}")
+
+
 def _number(lr: Any) -> Any:
     if lr.__class__ is float or isinstance(lr, Scalar):
-        if lr.__class__ is float and math.isnan(lr):
-            raise ArgumentError("step: the learning rate is NaN")
-        return lr
+        return _checked(lr) if lr.__class__ is float else lr
     try:
         if isinstance(lr, bool | Tensor | str):
             raise TypeError
-        return float(lr)
+        return _checked(float(lr))
     except (TypeError, ValueError):
         raise ArgumentError(
             f"step: the learning rate is a number, got {type(lr).__name__}; "

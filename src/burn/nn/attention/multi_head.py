@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
-from burn.errors import ShapeError
+from burn.errors import ArgumentError, ShapeError
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.activation import Gelu
@@ -102,6 +102,11 @@ class MhaOutput:
     weights: Tensor[Any]  # (batch, n_heads, queries, keys)
     context: Tensor[Any]  # (batch, queries, d_model)
 
+    if not TYPE_CHECKING:
+
+        def __iter__(self) -> Any:
+            raise ArgumentError("MhaOutput: it has names, not positions; write output.context and output.weights")
+
 
 class MhaCache:
     """The keys, values and results of earlier positions, for inference one position after the other."""
@@ -136,8 +141,27 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
     min_float: float
     quiet_softmax: bool
 
-    def forward(self, input: MhaInput) -> MhaOutput:
-        """The weights, (batch, n_heads, queries, keys), and the context, (batch, queries, d_model)."""
+    def forward(
+        self,
+        input: MhaInput | Tensor[Any],
+        key: Tensor[Any] | None = None,
+        value: Tensor[Any] | None = None,
+        *,
+        mask_pad: Tensor[Any] | None = None,
+        mask_attn: Tensor[Any] | None = None,
+    ) -> MhaOutput:
+        """The weights, (batch, n_heads, queries, keys), and the context, (batch, queries, d_model).
+
+        The input is a `MhaInput`, or its parts: queries, keys (those of the queries if not given), values (the keys if
+        not given), and masks, which hide where they are true.
+        """
+        if isinstance(input, Tensor):
+            key = input if key is None else key
+            input = MhaInput(input, key, key if value is None else value, mask_pad, mask_attn)
+        elif not isinstance(input, MhaInput):
+            raise ArgumentError(f"MultiHeadAttention: needs a tensor or a MhaInput, got {type(input).__name__}")
+        elif any(each is not None for each in (key, value, mask_pad, mask_attn)):
+            raise ArgumentError("MultiHeadAttention: a MhaInput holds keys, values and masks; give them there")
         query, key, value = self._projections(input)
         weights = self._weights(query, key, self._mask(input, query.shape[2], key.shape[2]))
         return MhaOutput(weights, self.output.forward(out_of_heads(weights.matmul(value))))

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from burn.config import Config
+from burn.config.faults import instead
 from burn.device import Device
 from burn.errors import ArgumentError, ShapeError
+from burn.guesses import spelled
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.loss.reduction import Reduction, reduced
@@ -37,6 +39,18 @@ class CrossEntropyLossConfig(Config):
         )
 
 
+def _spelled(others: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that go by other names elsewhere."""
+    known = ("pad_index", "device", "pad_tokens", "weights", "smoothing", "logits")
+    found = {}
+    for name, value in others.items():
+        meant = spelled(name, known)
+        if meant is None:
+            raise ArgumentError(f"CrossEntropyLoss: there is no {name}{instead(name, known)}")
+        found[meant] = value.tolist() if hasattr(value, "tolist") else value
+    return found
+
+
 class CrossEntropyLoss(Module):
     """The mean cross entropy between rows of logits and class numbers; rows of padding do not count."""
 
@@ -54,14 +68,19 @@ class CrossEntropyLoss(Module):
         weights: Sequence[float] | None = None,
         smoothing: float | None = None,
         logits: bool = True,
+        **others: Any,
     ) -> None:
+        if others:
+            found = _spelled(others)
+            pad_index, weights = found.get("pad_index", pad_index), found.get("weights", weights)
+            smoothing = found.get("smoothing", smoothing)
         faults = []
+        if pad_index is not None and not isinstance(pad_index, int):
+            faults.append(f"pad_index is the number of a class to pass over, got {type(pad_index).__name__}")
         if weights is not None and (not weights or min(weights) <= 0):
             faults.append(f"weights must all be above 0, got {list(weights)}")
         if smoothing is not None and not 0 <= smoothing <= 1:
             faults.append(f"smoothing must be between 0 and 1, got {smoothing}")
-        if weights is not None and device is None:
-            faults.append("weights need a device; write CrossEntropyLossConfig(weights=...).init(device)")
         if faults:
             raise ArgumentError(f"CrossEntropyLoss: {'; '.join(faults)}")
         tokens = [*([] if pad_index is None else [pad_index]), *(pad_tokens or [])]

@@ -24,7 +24,14 @@ class Reduction(enum.Enum):
 def reduced(losses: Tensor[Any], reduction: Reduction, auto: Reduction = Reduction.Mean) -> Tensor[Any]:
     """One number, of shape [1]; `BatchMean` divides the sum by the size of the first dim."""
     if not isinstance(reduction, Reduction):
-        raise ArgumentError(f"loss: reduction must be Reduction.Mean, Sum, BatchMean or Auto, got {reduction!r}")
+        text = reduction.replace("_", "").lower() if isinstance(reduction, str) else None
+        found = next((each for each in Reduction if each.name.lower() == text), None)
+        if found is None:
+            raise ArgumentError(
+                f"loss: reduction must be Reduction.Mean, Sum, BatchMean or Auto, got {reduction!r}; "
+                "write loss.forward_no_reduction(...) for none"
+            )
+        reduction = found
     chosen = auto if reduction is Reduction.Auto else reduction
     if chosen is Reduction.Mean:
         return losses.mean()

@@ -90,7 +90,7 @@ class InstanceNorm(Module, config=InstanceNormConfig):
         return content.add("epsilon", self.epsilon).add("affine", self.affine)
 
 
-def _scale_and_shift(channels: int, affine: bool, device: Device) -> tuple[Param[Any] | None, Param[Any] | None]:
+def _scale_and_shift(channels: int, affine: bool, device: Device | None) -> tuple[Param[Any] | None, Param[Any] | None]:
     if not affine:
         return None, None
     return Initializer.Ones.init((channels,), device), Initializer.Zeros.init((channels,), device)

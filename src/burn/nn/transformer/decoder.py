@@ -13,6 +13,7 @@ from typing import Any
 
 from burn.config import Config
 from burn.device import Device
+from burn.errors import ArgumentError
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.activation import ActivationConfig
@@ -22,7 +23,7 @@ from burn.nn.dropout import Dropout
 from burn.nn.initializer import DEFAULT, Initializer
 from burn.nn.norm import LayerNorm
 from burn.nn.transformer.feed_forward import PositionWiseFeedForward
-from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, show
+from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, refuse_other, show
 from burn.tensor import Tensor
 
 
@@ -98,8 +99,21 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
     norm_first: bool
     quiet_softmax: bool
 
-    def forward(self, input: TransformerDecoderInput) -> Tensor[Any]:
-        """The sequence (batch, length, d_model) to the same shape."""
+    def forward(
+        self, input: TransformerDecoderInput | Tensor[Any], memory: Tensor[Any] | None = None, **masks: Tensor[Any]
+    ) -> Tensor[Any]:
+        """The sequence (batch, length, d_model) to the same shape.
+
+        The input is a `TransformerDecoderInput`, or its parts: `decoder(target, memory, target_attn=mask)`.
+        """
+        if isinstance(input, Tensor):
+            input = _joined(input, memory, masks)
+        elif not isinstance(input, TransformerDecoderInput):
+            raise ArgumentError(
+                f"TransformerDecoder: needs tensors or a TransformerDecoderInput, got {type(input).__name__}"
+            )
+        elif memory is not None or masks:
+            raise ArgumentError("TransformerDecoder: a TransformerDecoderInput holds memory and masks; give them there")
         for layer in self.layers:
             input = layer.forward(input)
         return input.target
@@ -126,6 +140,19 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
         return show(content, self)
 
 
+MASKS = {"target_pad", "target_attn", "memory_pad", "memory_attn"}
+
+
+def _joined(target: Tensor[Any], memory: Tensor[Any] | None, masks: dict[str, Tensor[Any]]) -> TransformerDecoderInput:
+    unknown = masks.keys() - MASKS
+    if memory is None or unknown:
+        what = f"there is no {', '.join(sorted(unknown))}" if unknown else "the memory is missing"
+        raise ArgumentError(
+            f"TransformerDecoder: {what}; write decoder(target, memory), with {', '.join(sorted(MASKS))} by name"
+        )
+    return TransformerDecoderInput(target, memory, **masks)
+
+
 class TransformerDecoderLayer(Module):
     """One layer: self-attention, cross-attention and a feed-forward part, each added to what came in."""
 
@@ -139,6 +166,7 @@ class TransformerDecoderLayer(Module):
     norm_first: bool
 
     def __init__(self, config: TransformerDecoderConfig, device: Device | None = None) -> None:
+        refuse_other(type(self), config, TransformerDecoderConfig)
         self.cross_attn, self.self_attn = new_attention(config, device), new_attention(config, device)
         self.pwff = new_feed_forward(config, device)
         self.norm_1, self.norm_2, self.norm_3 = (new_norm(config, device) for _ in range(3))

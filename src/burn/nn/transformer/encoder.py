@@ -13,6 +13,7 @@ from typing import Any
 
 from burn.config import Config
 from burn.device import Device
+from burn.errors import ArgumentError
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.activation import ActivationConfig
@@ -22,7 +23,7 @@ from burn.nn.dropout import Dropout
 from burn.nn.initializer import DEFAULT, Initializer
 from burn.nn.norm import LayerNorm
 from burn.nn.transformer.feed_forward import PositionWiseFeedForward
-from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, show
+from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, refuse_other, show
 from burn.tensor import Tensor
 
 Mask = Tensor[Any] | None
@@ -81,8 +82,18 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
     norm_first: bool
     quiet_softmax: bool
 
-    def forward(self, input: TransformerEncoderInput) -> Tensor[Any]:
-        """(batch, length, d_model) to the same shape."""
+    def forward(
+        self, input: TransformerEncoderInput | Tensor[Any], mask_pad: Mask = None, mask_attn: Mask = None
+    ) -> Tensor[Any]:
+        """(batch, length, d_model) to the same shape. The input is a `TransformerEncoderInput`, or its parts."""
+        if isinstance(input, Tensor):
+            input = TransformerEncoderInput(input, mask_pad, mask_attn)
+        elif not isinstance(input, TransformerEncoderInput):
+            raise ArgumentError(
+                f"TransformerEncoder: needs a tensor or a TransformerEncoderInput, got {type(input).__name__}"
+            )
+        elif mask_pad is not None or mask_attn is not None:
+            raise ArgumentError("TransformerEncoder: a TransformerEncoderInput holds its masks; give them there")
         x = input.tensor
         for layer in self.layers:
             x = layer.forward(x, input.pad, input.attn)
@@ -120,6 +131,7 @@ class TransformerEncoderLayer(Module):
     norm_first: bool
 
     def __init__(self, config: TransformerEncoderConfig, device: Device | None = None) -> None:
+        refuse_other(type(self), config, TransformerEncoderConfig)
         self.mha = new_attention(config, device)
         self.pwff = new_feed_forward(config, device)
         self.norm_1, self.norm_2 = new_norm(config, device), new_norm(config, device)

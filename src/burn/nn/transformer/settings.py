@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.device import Device
+from burn.errors import ArgumentError
 from burn.module.display import Content
 from burn.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
 from burn.nn.attention.multi_head import attention_faults
@@ -20,6 +21,16 @@ def check(config: Any) -> None:
     if config.layer_norm_eps < 0.0:
         faults.append(f"layer_norm_eps must be 0 or more, got {config.layer_norm_eps}")
     refuse(config, faults)
+
+
+def refuse_other(layer: type, config: Any, wanted: type) -> None:
+    """Raise for a layer that is made from anything but the config of its stack."""
+    if not isinstance(config, wanted):
+        stack = wanted.__name__.removesuffix("Config")
+        raise ArgumentError(
+            f"{layer.__name__}: needs a {wanted.__name__}, got {config!r}; a stack makes its layers: "
+            f"nn.{stack}(d_model, d_ff, n_heads, n_layers)"
+        )
 
 
 def new_attention(config: Any, device: Device | None) -> MultiHeadAttention:
