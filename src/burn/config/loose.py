@@ -114,6 +114,10 @@ def _place(config: type[Config], args: tuple[Any, ...], given: dict[str, Any]) -
     return faults
 
 
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, numbers.Real)
+
+
 def _value(name: str, kind: Kind, value: Any) -> Any:
     """A value of the kind, if it is clear which one is meant; else the value as it came."""
     if isinstance(kind, Union):
@@ -127,7 +131,7 @@ def _value(name: str, kind: Kind, value: Any) -> Any:
     if isinstance(kind, Member) and isinstance(value, str):
         return next((each for each in kind.cls if each.name.lower() == value.lower()), value)
     if isinstance(kind, Many):
-        if kind.count is not None and isinstance(value, numbers.Real) and type(value) is not bool:
+        if kind.count is not None and _is_number(value):
             return value if name in JOINED else (value,) * kind.count
         return value.tolist() if hasattr(value, "tolist") else value
     if isinstance(kind, Integer) and is_sequence(value) and len(value) == 1:

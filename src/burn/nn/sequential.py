@@ -27,9 +27,10 @@ class Sequential(Module):
     def __init__(
         self, *layers: Module | Config | Enumeration | Callable[..., Any], device: Device | None = None
     ) -> None:
-        if len(layers) == 1 and isinstance(layers[0], list | tuple):
-            layers = tuple(layers[0])
-        self.layers = [_layer(index, each, device) for index, each in enumerate(layers)]
+        given: Any = layers
+        if len(given) == 1 and isinstance(given[0], list | tuple):
+            given = given[0]
+        self.layers = [_layer(index, each, device) for index, each in enumerate(given)]
 
     def forward(self, x: Any) -> Any:
         """What the last layer gives."""

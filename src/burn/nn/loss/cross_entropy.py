@@ -61,7 +61,7 @@ class CrossEntropyLoss(Module):
 
     def __init__(
         self,
-        pad_index: int | None = None,
+        pad_index: Any = None,
         device: Device | None = None,
         *,
         pad_tokens: Sequence[int] | None = None,
@@ -75,7 +75,7 @@ class CrossEntropyLoss(Module):
             pad_index, weights = found.get("pad_index", pad_index), found.get("weights", weights)
             smoothing = found.get("smoothing", smoothing)
         faults = []
-        if pad_index is not None and not isinstance(pad_index, int):
+        if not isinstance(pad_index, int | None):
             faults.append(f"pad_index is the number of a class to pass over, got {type(pad_index).__name__}")
         if weights is not None and (not weights or min(weights) <= 0):
             faults.append(f"weights must all be above 0, got {list(weights)}")

@@ -21,10 +21,10 @@ class Reduction(enum.Enum):
         return f"Reduction.{self.name}"
 
 
-def reduced(losses: Tensor[Any], reduction: Reduction, auto: Reduction = Reduction.Mean) -> Tensor[Any]:
+def reduced(losses: Tensor[Any], reduction: Reduction | str, auto: Reduction = Reduction.Mean) -> Tensor[Any]:
     """One number, of shape [1]; `BatchMean` divides the sum by the size of the first dim."""
     if not isinstance(reduction, Reduction):
-        text = reduction.replace("_", "").lower() if isinstance(reduction, str) else None
+        text = str(reduction).replace("_", "").lower()
         found = next((each for each in Reduction if each.name.lower() == text), None)
         if found is None:
             raise ArgumentError(
