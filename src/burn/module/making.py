@@ -41,7 +41,16 @@ class Describes(Protocol[M_co]):
 
 
 def layer(config: Describes[M]) -> M:
-    """A config as the default of a module's field: `layer(LinearConfig(3, 4))`, to type checkers what it makes."""
+    """A config as the default of a module's field, which each new module gets made from it.
+
+    Type checkers take it for what the config makes.
+
+    >>> from burn.module import layer
+    >>> class Net(burn.Module):
+    ...     hidden: nn.Linear = layer(nn.LinearConfig(3, 4))
+    >>> Net(device=burn.NdArray()).hidden
+    Linear {d_input: 3, d_output: 4, bias: true, params: 16}
+    """
     return cast(M, config)
 
 

@@ -80,7 +80,12 @@ class Module:
     def init(cls, *args: Any, **kwargs: Any) -> Self:
         """A module on a device: `Net.init(device)`, or on the default device with `Net.init()`.
 
-        Other arguments go to the constructor. It gets the device too if it has a parameter for it.
+        `args` and `kwargs` without the device go to the constructor, which gets the device too if it has a parameter
+        for it. Layers that it makes are on the device.
+
+        >>> from burn.nn import Linear
+        >>> Linear.init(burn.NdArray(), 3, 4).devices()
+        [NdArray()]
         """
         device = kwargs.pop("device", None)
         if device is None:

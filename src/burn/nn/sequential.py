@@ -16,10 +16,16 @@ from burn.module.display import Content
 
 
 class Sequential(Module):
-    """Each layer takes what the one before it gives.
+    """Each of the `layers` takes what the one before it gives.
 
     A layer is a module, a config, which is made on `device` (or the default one), or a function such as `Tensor.relu`.
     An index gives a layer, a slice another `Sequential`.
+
+    >>> model = nn.Sequential(nn.Linear(3, 4), nn.Relu(), nn.Linear(4, 2))
+    >>> model(Tensor.ones([5, 3])).shape
+    Shape([5, 2])
+    >>> model[1]
+    Relu
     """
 
     layers: list[Any]
@@ -55,7 +61,7 @@ class Sequential(Module):
         return Sequential(*self.layers[index]) if isinstance(index, slice) else self.layers[index]
 
     def custom_content(self, content: Content) -> Content:
-        """The layers by number."""
+        """Add the layers by number to `content`."""
         for index, layer in enumerate(self.layers):
             content.add(str(index), layer if isinstance(layer, Module) else getattr(layer, "__name__", repr(layer)))
         return content

@@ -79,9 +79,9 @@ class SimpleOptimizer:
             if "__init__" in vars(cls) and cls.__module__.startswith("burn.optim."):
                 cls.__init__ = called_with(_instead(cls))(cls.__init__)
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> SimpleOptimizer:
+        def __new__(cls, *_args: Any, **_kwargs: Any) -> SimpleOptimizer:
             """The update; ours are made by their configs."""
-            if args and not hasattr(type(args[0]), "_field_kind") and cls.__module__.startswith("burn.optim."):
+            if _args and not hasattr(type(_args[0]), "_field_kind") and cls.__module__.startswith("burn.optim."):
                 raise ArgumentError(f"{cls.__name__}: needs a {cls.__name__}Config; {_instead(cls)}")
             return super().__new__(cls)
 

@@ -152,8 +152,8 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
     ) -> MhaOutput:
         """The weights, (batch, n_heads, queries, keys), and the context, (batch, queries, d_model).
 
-        The input is a `MhaInput`, or its parts: queries, keys (those of the queries if not given), values (the keys if
-        not given), and masks, which hide where they are true.
+        The input is a `MhaInput`, or its parts: queries, `key` (the queries if not given), `value` (the keys if not
+        given) and the masks of `MhaInput`: `mask_pad` (batch, keys) and `mask_attn` (batch, queries, keys).
         """
         if isinstance(input, Tensor):
             key = input if key is None else key

@@ -104,7 +104,8 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
     ) -> Tensor[Any]:
         """The sequence (batch, length, d_model) to the same shape.
 
-        The input is a `TransformerDecoderInput`, or its parts: `decoder(target, memory, target_attn=mask)`.
+        The input is a `TransformerDecoderInput`, or its parts: target, memory, and the `masks` by the names they have
+        there, such as `decoder(target, memory, target_attn=mask)`.
         """
         if isinstance(input, Tensor):
             input = _joined(input, memory, masks)

@@ -85,7 +85,11 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
     def forward(
         self, input: TransformerEncoderInput | Tensor[Any], mask_pad: Mask = None, mask_attn: Mask = None
     ) -> Tensor[Any]:
-        """(batch, length, d_model) to the same shape. The input is a `TransformerEncoderInput`, or its parts."""
+        """(batch, length, d_model) to the same shape.
+
+        The input is a `TransformerEncoderInput`, or its parts: a tensor, `mask_pad` (batch, length) and `mask_attn`
+        (batch, length, length), which hide where they are true.
+        """
         if isinstance(input, Tensor):
             input = TransformerEncoderInput(input, mask_pad, mask_attn)
         elif not isinstance(input, TransformerEncoderInput):
