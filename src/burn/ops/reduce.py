@@ -160,7 +160,11 @@ def _products_before(x: Any, dim: int) -> Any:
     vjp=dict(x=lambda g, x_shape: g.expand(x_shape)),
 )
 def sum_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Sum along several dims, which are kept with size 1."""
+    """Sum along several dims, which are kept with size 1.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).sum_dims([0, 1]).tolist()
+    [[10]]
+    """
     ...
 
 
@@ -172,7 +176,11 @@ def sum_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     vjp=dict(x=lambda g, x, dims: g * _product_of_others(x, dims) if dims else g),
 )
 def prod_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Multiply along several dims, which are kept with size 1."""
+    """Multiply along several dims, which are kept with size 1.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).prod_dims([0, 1]).tolist()
+    [[24]]
+    """
     ...
 
 
@@ -180,7 +188,11 @@ def prod_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     rule=_choice_rule, reference=_chosen(np.max), reduction="max", prepare=prepared(numeric), vjp=dict(x=_shared)
 )
 def max_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Take the largest element along several dims; equal elements share the gradient."""
+    """Take the largest element along several dims; equal elements share the gradient.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).max_dims([0, 1]).tolist()
+    [[4]]
+    """
     ...
 
 
@@ -188,19 +200,31 @@ def max_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     rule=_choice_rule, reference=_chosen(np.min), reduction="min", prepare=prepared(numeric), vjp=dict(x=_shared)
 )
 def min_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Take the smallest element along several dims; equal elements share the gradient."""
+    """Take the smallest element along several dims; equal elements share the gradient.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).min_dims([0, 1]).tolist()
+    [[1]]
+    """
     ...
 
 
 @primitive(rule=_truth_rule, reference=_truth(np.any), reduction="any", prepare=prepared(anything))
 def any_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Tell whether any element along several dims is not zero."""
+    """Tell whether any element along several dims is not zero.
+
+    >>> burn.tensor([[0, 0], [0, 4]]).any_dims([0, 1]).tolist()
+    [[True]]
+    """
     ...
 
 
 @primitive(rule=_truth_rule, reference=_truth(np.all), reduction="all", prepare=prepared(anything))
 def all_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Tell whether no element along several dims is zero."""
+    """Tell whether no element along several dims is zero.
+
+    >>> burn.tensor([[0, 1], [3, 4]]).all_dims([0, 1]).tolist()
+    [[False]]
+    """
     ...
 
 
@@ -231,13 +255,21 @@ def sum(x: Tensor[B]) -> Tensor[B]:
 
 @composite()
 def sum_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Sum along a dim, which is kept with size 1."""
+    """Sum along a dim, which is kept with size 1.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).sum_dim(1).tolist()
+    [[3], [7]]
+    """
     return x.sum_dims(axis("sum_dim", dim, len(x.shape)))
 
 
 @composite()
 def sum_dims_squeeze(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Sum along several dims and drop them."""
+    """Sum along several dims and drop them.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).sum_dims_squeeze([1]).tolist()
+    [3, 7]
+    """
     found = axes("sum_dims_squeeze", dims, len(x.shape))
     return x.sum_dims(found).reshape([size for dim, size in enumerate(x.shape) if dim not in found])
 
@@ -250,7 +282,11 @@ def prod(x: Tensor[B]) -> Tensor[B]:
 
 @composite()
 def prod_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Multiply along a dim, which is kept with size 1."""
+    """Multiply along a dim, which is kept with size 1.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).prod_dim(1).tolist()
+    [[2], [12]]
+    """
     return x.prod_dims(axis("prod_dim", dim, len(x.shape)))
 
 
@@ -270,7 +306,11 @@ def _count(shape: Shape, result: Shape) -> int:
     vjp=dict(x=lambda g, x_shape: (g / float(_count(x_shape, g.shape) or 1)).expand(x_shape)),
 )
 def mean_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Average along several dims, which are kept with size 1. Integers are truncated towards zero."""
+    """Average along several dims, which are kept with size 1. Integers are truncated towards zero.
+
+    >>> burn.tensor([[1.0, 2.0], [3.0, 4.0]]).mean_dims([0, 1]).tolist()
+    [[2.5]]
+    """
     if x.dtype.is_float:
         total = widened(x).sum_dims(dims)
         return cast_to(total / float(_count(x.shape, total.shape)), x.dtype)
@@ -280,7 +320,11 @@ def mean_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
 
 @composite()
 def mean_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Average along a dim, which is kept with size 1. Integers are truncated towards zero."""
+    """Average along a dim, which is kept with size 1. Integers are truncated towards zero.
+
+    >>> burn.tensor([[1.0, 2.0], [3.0, 4.0]]).mean_dim(1).tolist()
+    [[1.5], [3.5]]
+    """
     return x.mean_dims(axis("mean_dim", dim, len(x.shape)))
 
 
@@ -311,7 +355,11 @@ def min(x: Tensor[B]) -> Tensor[B]:
     vjp=dict(x=lambda g, x, dim: at_position(g, x.argmax(dim), dim, x.shape)),
 )
 def max_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the largest element along a dim; the first of equal ones gets the gradient."""
+    """Take the largest element along a dim; the first of equal ones gets the gradient.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).max_dim(1).tolist()
+    [[2], [4]]
+    """
     return x.max_dims(dim)
 
 
@@ -321,7 +369,11 @@ def max_dim(x: Tensor[B], dim: int) -> Tensor[B]:
     vjp=dict(x=lambda g, x, dim: at_position(g, x.argmin(dim), dim, x.shape)),
 )
 def min_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the smallest element along a dim; the first of equal ones gets the gradient."""
+    """Take the smallest element along a dim; the first of equal ones gets the gradient.
+
+    >>> burn.tensor([[1, 2], [3, 4]]).min_dim(1).tolist()
+    [[1], [3]]
+    """
     return x.min_dims(dim)
 
 
@@ -332,7 +384,11 @@ def min_dim(x: Tensor[B], dim: int) -> Tensor[B]:
     outputs=2,
 )
 def max_dim_with_indices(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the largest element along a dim, and its index."""
+    """Take the largest element along a dim, and its index.
+
+    >>> [each.tolist() for each in burn.tensor([[1, 2], [4, 3]]).max_dim_with_indices(1)]
+    [[[2], [4]], [[1], [0]]]
+    """
     indices = x.argmax(dim)
     return x.gather(dim, indices), indices
 
@@ -344,26 +400,42 @@ def max_dim_with_indices(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
     outputs=2,
 )
 def min_dim_with_indices(x: Tensor[B], dim: int) -> tuple[Tensor[B], Tensor[B]]:
-    """Take the smallest element along a dim, and its index."""
+    """Take the smallest element along a dim, and its index.
+
+    >>> [each.tolist() for each in burn.tensor([[1, 2], [4, 3]]).min_dim_with_indices(1)]
+    [[[1], [3]], [[0], [1]]]
+    """
     indices = x.argmin(dim)
     return x.gather(dim, indices), indices
 
 
 @composite()
 def max_abs(x: Tensor[B]) -> Tensor[B]:
-    """Take the largest absolute value of all elements."""
+    """Take the largest absolute value of all elements.
+
+    >>> burn.tensor([1, -5, 3]).max_abs().tolist()
+    [5]
+    """
     return x.abs().max()
 
 
 @composite()
 def max_abs_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Take the largest absolute value along a dim."""
+    """Take the largest absolute value along a dim.
+
+    >>> burn.tensor([[1, -5], [3, 2]]).max_abs_dim(1).tolist()
+    [[5], [3]]
+    """
     return x.abs().max_dim(dim)
 
 
 @composite()
 def max_abs_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
-    """Take the largest absolute value along several dims."""
+    """Take the largest absolute value along several dims.
+
+    >>> burn.tensor([[1, -5], [3, 2]]).max_abs_dims([0, 1]).tolist()
+    [[5]]
+    """
     return x.abs().max_dims(dims)
 
 
@@ -378,7 +450,11 @@ def any(x: Tensor[B]) -> Tensor[B]:
 
 @composite()
 def any_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Tell whether any element along a dim is not zero."""
+    """Tell whether any element along a dim is not zero.
+
+    >>> burn.tensor([[0, 0], [0, 4]]).any_dim(1).tolist()
+    [[False], [True]]
+    """
     return x.any_dims(axis("any_dim", dim, len(x.shape)))
 
 
@@ -390,19 +466,31 @@ def all(x: Tensor[B]) -> Tensor[B]:
 
 @composite()
 def all_dim(x: Tensor[B], dim: int) -> Tensor[B]:
-    """Tell whether no element along a dim is zero."""
+    """Tell whether no element along a dim is zero.
+
+    >>> burn.tensor([[0, 1], [3, 4]]).all_dim(1).tolist()
+    [[False], [True]]
+    """
     return x.all_dims(axis("all_dim", dim, len(x.shape)))
 
 
 @composite()
 def contains_nan(x: Tensor[B]) -> Tensor[B]:
-    """Tell whether any element is NaN."""
+    """Tell whether any element is NaN.
+
+    >>> burn.tensor([1.0, np.nan]).contains_nan().tolist()
+    [True]
+    """
     return x.not_equal(x).any()
 
 
 @composite(reference=lambda x, y, rtol, atol: np.isclose(x, y, rtol, atol))
 def is_close(x: Tensor[B], y: Tensor[B] | float, *, rtol: float = 1e-5, atol: float = 1e-8) -> Tensor[B]:
-    """Tell where `|x - y| <= atol + rtol * |y|`. Equal infinities are close, NaN never is."""
+    """Tell where `|x - y| <= atol + rtol * |y|`. Equal infinities are close, NaN never is.
+
+    >>> burn.tensor([1.0, 2.0]).is_close(burn.tensor([1.0, 2.1])).tolist()
+    [True, False]
+    """
     difference: Any = (x - y).abs().float()
     size: Any = builtins.abs(y)
     near = difference.lower_equal(size * rtol + atol) & difference.is_finite()

@@ -38,6 +38,7 @@ class _CallablePackage(_types.ModuleType):
         return _creation.tensor(data, device=device, dtype=dtype)
 
 
+_CallablePackage.__call__.__doc__ = _creation.tensor.__doc__
 _sys.modules[__name__].__class__ = _CallablePackage
 
 if not _TYPE_CHECKING:  # checkers know the names, and find those that are not there

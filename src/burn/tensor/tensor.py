@@ -40,7 +40,7 @@ B = TypeVar("B", bound=Device, default=Device, covariant=True)
 D = TypeVar("D", bound=Device)
 I = TypeVar("I", bound=Device)  # noqa: E741
 
-NO_SHAPE: Any = object()
+NO_SHAPE: Any = ...
 
 
 class Tensor(
@@ -57,10 +57,26 @@ class Tensor(
     SpatialMethods,
     Generic[B],
 ):
-    """An array of numbers on a device.
+    """An array of numbers on a device, which never changes.
 
     Make one with `burn.tensor(...)`, `Tensor.from_data(...)`, `Tensor.zeros(...)` and the like. The
     parameter names the device for type checkers; a bare `Tensor` means any device.
+
+    Arguments:
+        handle: what the kernels of `device` compute with.
+        dtype, shape: those of the handle.
+
+    >>> burn.tensor([[1.0, 2.0], [3.0, 4.0]]) * 10.0
+    Tensor {
+      data:
+      [[10.0, 20.0],
+       [30.0, 40.0]],
+      shape: [2, 2],
+      device: Cpu,
+      backend: "ndarray",
+      kind: "Float",
+      dtype: "f32",
+    }
     """
 
     __slots__ = ("handle", "device", "dtype", "shape", "__weakref__")

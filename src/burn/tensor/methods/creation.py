@@ -82,26 +82,42 @@ class CreationMethods:
 
     @staticmethod
     def from_data(data: Any, device: D | None = None, dtype: Any = None) -> Tensor[D]:
-        """Make a tensor in the device's own float or int dtype, unless `dtype` is given."""
+        """Make a tensor of `data`, in the device's own float or int dtype, unless `dtype` is given.
+
+        >>> Tensor.from_data([[1, 2], [3, 4]]).tolist(), Tensor.from_data(np.ones(2)).dtype
+        ([[1, 2], [3, 4]], f32)
+        """
         chosen = device_of("from_data", device)
         values = data if isinstance(data, TensorData) else TensorData(data)
         return place(_converted(values, native_dtype(values, chosen) if dtype is None else dtype), chosen)
 
     @staticmethod
     def from_floats(floats: Any, device: D | None = None) -> Tensor[D]:
-        """Make a float tensor."""
+        """Make a tensor of the device's float dtype of `floats`: numbers, lists or an array.
+
+        >>> Tensor.from_floats([1, 2]).tolist()
+        [1.0, 2.0]
+        """
         chosen = device_of("from_floats", device)
         return place(TensorData(floats).convert(chosen.float_dtype), chosen)
 
     @staticmethod
     def from_ints(ints: Any, device: D | None = None) -> Tensor[D]:
-        """Make an int tensor."""
+        """Make a tensor of the device's int dtype of `ints`: numbers, lists or an array.
+
+        >>> Tensor.from_ints([1, 2]).tolist()
+        [1, 2]
+        """
         chosen = device_of("from_ints", device)
         return place(TensorData(ints).convert(chosen.int_dtype), chosen)
 
     @staticmethod
     def from_bool(bools: Any, device: D | None = None) -> Tensor[D]:
-        """Make a bool tensor."""
+        """Make a bool tensor of `bools`: truth values, lists or an array.
+
+        >>> Tensor.from_bool([True, False]).tolist()
+        [True, False]
+        """
         chosen = device_of("from_bool", device)
         return place(TensorData(bools).convert("bool"), chosen)
 
@@ -258,7 +274,11 @@ class CreationMethods:
 
     @staticmethod
     def arange_step(interval: Any, step: int, device: D | None = None, dtype: Any = None) -> Tensor[D]:
-        """Count through a `range` in steps."""
+        """Count through a `range`, the `interval`, in steps of `step`.
+
+        >>> Tensor.arange_step(range(0, 10), 3).tolist()
+        [0, 3, 6, 9]
+        """
         return CreationMethods._counted("arange_step", interval, step, device_of("arange_step", device), dtype)
 
     @staticmethod

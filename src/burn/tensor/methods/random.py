@@ -48,7 +48,14 @@ class RandomMethods:
         device: D | None = None,
         dtype: Any = None,
     ) -> Tensor[D]:
-        """Draw a tensor, of the device's float dtype unless `dtype` is given."""
+        """Draw a tensor of a shape, of the device's float dtype unless `dtype` is given.
+
+        Arguments:
+            distribution: uniform between 0 and 1, or `Bernoulli`, `Uniform` or `Normal` of `burn.Distribution`.
+
+        >>> Tensor.random([2], burn.Distribution.Normal(0.0, 1.0)).to_data()
+        TensorData([0.73792565, -0.68843365], shape=[2], dtype=f32)
+        """
         chosen = current_device() if device is None else device
         return draw("random", shape, distribution, chosen, chosen.float_dtype if dtype is None else dtype)
 
@@ -59,7 +66,14 @@ class RandomMethods:
         device: D | None = None,
         dtype: Any = None,
     ) -> Tensor[D]:
-        """Draw an int tensor: the drawn numbers are truncated, so `Uniform(0, 10)` gives 0 to 9."""
+        """Draw an int tensor of a shape: the drawn numbers are truncated, so `Uniform(0, 10)` gives 0 to 9.
+
+        Arguments:
+            distribution: one of `burn.Distribution`.
+
+        >>> Tensor.int_random([3], burn.Distribution.Uniform(0, 10)).tolist()
+        [3, 8, 7]
+        """
         chosen = current_device() if device is None else device
         target = chosen.int_dtype if dtype is None else as_dtype(dtype)
         if not target.is_int:
