@@ -75,22 +75,38 @@ class LearnerBuilder:
     # Metrics
 
     def metric_train(self, metric: Metric[Any]) -> Self:
-        """Follow a metric over the training batches, as text."""
+        """Follow a metric over the training batches, as text.
+
+        >>> from burn.train import ConfusionMatrixMetric, LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").metric_train(ConfusionMatrixMetric())
+        """
         self._settings.metrics[Split.Train].append((metric, False))
         return self
 
     def metric_valid(self, metric: Metric[Any]) -> Self:
-        """Follow a metric over the validation batches, as text."""
+        """Follow a metric over the validation batches, as text.
+
+        >>> from burn.train import ConfusionMatrixMetric, LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").metric_valid(ConfusionMatrixMetric())
+        """
         self._settings.metrics[Split.Valid].append((metric, False))
         return self
 
     def metric_train_numeric(self, metric: Metric[Any]) -> Self:
-        """Follow a numeric metric over the training batches: it is plotted too, summarised, and steers strategies."""
+        """Follow a numeric metric over the training batches: it is plotted too, summarised, and steers strategies.
+
+        >>> from burn.train import AccuracyMetric, LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").metric_train_numeric(AccuracyMetric())
+        """
         self._settings.metrics[Split.Train].append((metric, True))
         return self
 
     def metric_valid_numeric(self, metric: Metric[Any]) -> Self:
-        """Follow a numeric metric over the validation batches: it is plotted too, summarised, and steers strategies."""
+        """Follow a numeric metric over the validation batches: it is plotted too, summarised, and steers strategies.
+
+        >>> from burn.train import AccuracyMetric, LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").metric_valid_numeric(AccuracyMetric())
+        """
         self._settings.metrics[Split.Valid].append((metric, True))
         return self
 
@@ -101,19 +117,32 @@ class LearnerBuilder:
         return self
 
     def metrics_device(self, device: Device) -> Self:
-        """Where metrics are computed: the event thread moves items there. Without it they stay where they are."""
+        """Where metrics are computed: the event thread moves items there. Without it they stay where they are.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").metrics_device(burn.NdArray())
+        """
         self._settings.metrics_device = device
         return self
 
     # Where things are kept and shown
 
     def metric_loggers(self, train: MetricLogger, valid: MetricLogger) -> Self:
-        """Loggers in the place of the files `<dir>/train` and `<dir>/valid`."""
+        """Loggers in the place of the files `<dir>/train` and `<dir>/valid`.
+
+        >>> from burn.train import InMemoryMetricLogger, LearnerBuilder
+        >>> train, valid = InMemoryMetricLogger(), InMemoryMetricLogger()
+        >>> builder = LearnerBuilder("artifacts").metric_loggers(train, valid)
+        """
         self._settings.metric_loggers = (train, valid)
         return self
 
     def loggers(self, loggers: Sequence[RunLogger]) -> Self:
-        """More loggers for the numbers of both splits: TensorBoard, a table, a service."""
+        """More loggers for the numbers of both splits: TensorBoard, a table, a service.
+
+        >>> from burn.train import CsvLogger, LearnerBuilder, TensorBoardLogger
+        >>> builder = LearnerBuilder("artifacts").loggers([CsvLogger("run.csv"), TensorBoardLogger("runs")])
+        """
         self._settings.run_loggers += _several(loggers, RunLogger)
         return self
 
@@ -123,19 +152,27 @@ class LearnerBuilder:
         return self
 
     def with_application_logger(self, logger: ApplicationLogger | None) -> Self:
-        """Where messages go in the place of `<dir>/experiment.log`; None keeps no log."""
+        """Where messages go in the place of `<dir>/experiment.log` (a `logger`); None keeps no log.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").with_application_logger(None)
+        """
         self._settings.application_logger = logger
         return self
 
     def summary(self) -> Self:
-        """Show a table of the best and worst epochs of every metric at the end."""
+        """Show a table of the best and worst epochs of every metric at the end.
+
+        >>> from burn.train import LearnerBuilder, LossMetric
+        >>> builder = LearnerBuilder("artifacts").metrics([LossMetric()]).summary()
+        """
         self._settings.summary = True
         return self
 
     # The training
 
     def num_epochs(self, num_epochs: int) -> Self:
-        """How often the training data is gone through; once without this."""
+        """How often the training data is gone through (`num_epochs`); once without this."""
         self._settings.num_epochs = num_epochs
         return self
 
@@ -144,106 +181,192 @@ class LearnerBuilder:
 
         Gradients are averaged by the number of items, as one device does with the batch of all of them;
         `reduction="sum"` adds them, for losses that are sums.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").devices([burn.NdArray()])
         """
         self._settings.devices, self._settings.reduction = _several(devices, Device), reduction
         return self
 
     def grads_accumulation(self, accumulation: int) -> Self:
-        """Sum the gradients of this many batches before each step; what is left at an epoch's end gets a step too."""
+        """Sum the gradients of `accumulation` batches before each step; what is left at an epoch's end gets a step too.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").grads_accumulation(4)
+        """
         self._settings.accumulation = accumulation
         return self
 
     def grad_clipping(self, clipping: GradientClippingConfig | float) -> Self:
-        """Clip gradients: by a `GradientClippingConfig`, or by a number that their common norm may have."""
+        """Clip gradients: `clipping` is a `GradientClippingConfig`, or a number that their common norm may have.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").grad_clipping(1.0)
+        """
         self._settings.clipping = clipping
         return self
 
     def mixed_precision(self, precision: str) -> Self:
-        """Compute steps in `"bf16"` or `"f16"`; the parameters stay in full precision. In f16 the loss is scaled."""
+        """Compute steps in `"bf16"` or `"f16"`; the parameters stay in full precision. In f16 the loss is scaled.
+
+        The `precision` is that of the step alone.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").mixed_precision("bf16")
+        """
         self._settings.precision = precision
         return self
 
     def ema(self, decay: float = 0.999) -> Self:
-        """Average the weights over the steps; the average is what is validated and returned."""
+        """Average the weights over the steps; the average is what is validated and returned.
+
+        Each step keeps `decay` of it.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").ema(0.999)
+        """
         self._settings.ema = decay
         return self
 
     def with_training_strategy(self, make: Callable[..., TrainingStrategy]) -> Self:
-        """Another way to train: `make(model, optim, devices)` gives the strategy that owns the steps."""
+        """Another way to train: `make(model, optim, devices)` gives the strategy that owns the steps.
+
+        >>> from burn.train import LearnerBuilder, SingleDevice
+        >>> def make(model, optim, devices):
+        ...     return SingleDevice(model, optim, devices[0], capture=False)
+        >>> builder = LearnerBuilder("artifacts").with_training_strategy(make)
+        """
         self._settings.make_strategy = make
         return self
 
     def compile(self, capture: bool = True) -> Self:
-        """Whether steps are captured with `burn.compile`; they are without this."""
+        """Whether steps are captured with `burn.compile` (`capture`); they are without this.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").compile(False)
+        """
         self._settings.capture = capture
         return self
 
     def deterministic(self, seed: int | None = None) -> Self:
-        """Make runs repeatable: seed the devices, `random` and NumPy if a seed is given, and run replicas in turns."""
+        """Make runs repeatable: seed the devices, `random` and NumPy if a seed is given, and run replicas in turns.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").deterministic(seed=42)
+        """
         self._settings.deterministic, self._settings.seed = True, seed
         return self
 
     # Checkpoints
 
     def with_file_checkpointer(self, recorder: FileRecorder[Any]) -> Self:
-        """Keep model, optimizer and scheduler of each epoch in `<dir>/checkpoint`, as this recorder writes them."""
+        """Keep model, optimizer and scheduler of each epoch in `<dir>/checkpoint`, as this recorder writes them.
+
+        >>> from burn.record import DefaultRecorder
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").with_file_checkpointer(DefaultRecorder())
+        """
         self._settings.recorder = recorder
         return self
 
     with_file_checkpoint = with_file_checkpointer
 
     def with_checkpointing_strategy(self, strategy: CheckpointingStrategy) -> Self:
-        """Which checkpoints are kept; without this the last two and the one with the lowest validation loss."""
+        """Which checkpoints are kept (a `strategy`); without this the last two and that of the lowest validation loss.
+
+        >>> from burn.train import KeepLastNCheckpoints, LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").with_checkpointing_strategy(KeepLastNCheckpoints(5))
+        """
         self._settings.checkpointing = strategy
         return self
 
     def checkpoint(self, epoch: int | str) -> Self:
-        """Go on after an epoch of an earlier run, or with `"last"` after the last one that is whole."""
+        """Go on after an epoch of an earlier run, or with `"last"` after the last one that is whole.
+
+        >>> from burn.record import DefaultRecorder
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").with_file_checkpointer(DefaultRecorder()).checkpoint(3)
+        """
         self._settings.resume = epoch
         return self
 
     def resume(self) -> Self:
-        """Go on after the last whole checkpoint, or begin if there is none: what a restarted job wants."""
+        """Go on after the last whole checkpoint, or begin if there is none: what a restarted job wants.
+
+        >>> from burn.record import DefaultRecorder
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").with_file_checkpointer(DefaultRecorder()).resume()
+        """
         return self.checkpoint("last")
 
     # Ending
 
     def early_stopping(self, strategy: EarlyStoppingStrategy) -> Self:
-        """End the training when a strategy says so."""
+        """End the training when a strategy says so.
+
+        >>> from burn.train import Aggregate, Direction, LearnerBuilder, LossMetric, MetricEarlyStoppingStrategy
+        >>> from burn.train import NoImprovementSince, Split
+        >>> patience = NoImprovementSince(3)
+        >>> strategy = MetricEarlyStoppingStrategy("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid, patience)
+        >>> builder = LearnerBuilder("artifacts").metrics([LossMetric()]).early_stopping(strategy)
+        """
         self._settings.early_stopping = strategy
         return self
 
     def interrupter(self) -> Interrupter:
-        """The handle that stops the training from elsewhere."""
+        """The handle that stops the training from elsewhere.
+
+        >>> from burn.train import LearnerBuilder
+        >>> interrupter = LearnerBuilder("artifacts").interrupter()
+        >>> interrupter.stop("enough")
+        """
         return self._settings.interrupter
 
     def with_interrupter(self, interrupter: Interrupter) -> Self:
-        """Use a handle of your own."""
+        """Use a handle (`interrupter`) of your own.
+
+        >>> from burn.train import Interrupter, LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").with_interrupter(Interrupter())
+        """
         self._settings.interrupter = interrupter
         return self
 
     # Looking closer
 
     def callbacks(self, callbacks: Sequence[Callback]) -> Self:
-        """Code of yours at the turning points of the training."""
+        """Code of yours at the turning points of the training: `callbacks` are called in their order.
+
+        >>> from burn.train import Callback, LearnerBuilder
+        >>> class Hello(Callback):
+        ...     def on_train_start(self, context): print("here we go")
+        >>> builder = LearnerBuilder("artifacts").callbacks([Hello()])
+        """
         self._settings.callbacks += _several(callbacks, Callback)
         return self
 
     def profile_epoch(self, epoch: int = 2) -> Self:
-        """Measure where the time of an epoch goes, in `<dir>/profile.txt`. Each batch is waited for in that epoch."""
+        """Measure where the time of an epoch goes, in `<dir>/profile.txt`. Each batch is waited for in that epoch.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").num_epochs(3).profile_epoch(2)
+        """
         self._settings.profile_epoch = epoch
         return self
 
     def fast_dev_run(self, batches: int = 1) -> Self:
-        """Try everything out: one epoch of a few batches, and nothing is written."""
+        """Try everything out: one epoch of a few batches, and nothing is written.
+
+        >>> from burn.train import LearnerBuilder
+        >>> builder = LearnerBuilder("artifacts").fast_dev_run(2)
+        """
         self._settings.dev_batches = batches
         return self
 
     def build(self, model: M, optim: Optimizer, lr_scheduler: float | LrScheduler | LrSchedulerConfig) -> Learner[M]:
         """The learner of a model with `train_step` and `valid_step`, an optimizer, and a learning rate.
 
-        The rate is a number, a scheduler, or its config. Everything that cannot be as it was asked for is reported at
-        once, before anything is written.
+        `lr_scheduler` is a number, a scheduler, or its config. Everything that cannot be as it was asked for is
+        reported at once, before anything is written.
         """
         faults: list[str] = []
         try:

@@ -64,18 +64,19 @@ class TrainingContext:
         return self.strategy.optim  # type: ignore[no-any-return]
 
     def metric(self, name: str, split: Split = Split.Valid) -> float | None:
-        """The value of a metric in this epoch, once the epoch of the split is over."""
+        """The value of the metric `name` in this epoch, once the epoch of the split is over."""
         return self.store.mean(name, self.epoch, split)
 
     def stop(self, reason: str) -> None:
-        """Ask the training to end after this batch."""
+        """Ask the training to end after this batch, for this `reason`."""
         self.interrupter.stop(reason)
 
 
 class Callback:
     """Does nothing at each turning point of a training; a subclass writes the methods it needs.
 
-    The training thread calls them in the order given; what they raise ends the training.
+    Each is given the `context`, where the training stands. The training thread calls them in the order given; what they
+    raise ends the training.
 
     >>> from burn.train import Callback, LearnerBuilder
     >>> class GoodEnough(Callback):
@@ -104,10 +105,10 @@ class Callback:
         """An epoch is over, its metrics are known."""
 
     def on_checkpoint(self, context: TrainingContext, epoch: int, folder: Path) -> None:
-        """The checkpoint of an epoch is on disk (called by the thread that wrote it)."""
+        """The checkpoint of an epoch is on disk, in `folder` (called by the thread that wrote it)."""
 
     def on_interrupt(self, context: TrainingContext, reason: str) -> None:
-        """Somebody asked for a stop, and the training ends."""
+        """Somebody asked for a stop, for this `reason`, and the training ends."""
 
     def on_exception(self, context: TrainingContext, error: BaseException) -> None:
         """The training fails with an error."""

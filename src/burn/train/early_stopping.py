@@ -61,7 +61,7 @@ class EarlyStoppingStrategy(ABC):
 
     @abstractmethod
     def should_stop(self, epoch: int, store: EventStore) -> str | None:
-        """The reason to stop, or None."""
+        """The reason to stop after this `epoch`, whose metrics are in the `store`, or None."""
 
     def metric_name(self) -> tuple[str, Split] | None:
         """The metric that it follows, so that a name nobody registered is found before the training."""
@@ -80,6 +80,9 @@ class MetricEarlyStoppingStrategy(EarlyStoppingStrategy):
     """Follows one metric. Only strict improvements count; in the first `warmup_epochs` it never stops.
 
     `metric` is a metric or its name.
+
+    `aggregate` is how an epoch's values become one, `direction` which way is better, `split` the data it is
+    computed on, `condition` when it has lasted too long.
 
     >>> from burn.train import Aggregate, Direction, EventStore, MetricEarlyStoppingStrategy, Split, StoppingCondition
     >>> condition = StoppingCondition.NoImprovementSince(2)

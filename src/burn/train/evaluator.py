@@ -71,12 +71,12 @@ class EvaluatorBuilder:
         return self
 
     def renderer(self, renderer: MetricsRenderer) -> Self:
-        """How it is shown; not at all without this."""
+        """How it is shown (a `renderer`); not at all without this."""
         self._renderer = renderer
         return self
 
     def compile(self, capture: bool = True) -> Self:
-        """Whether the step is captured; it is without this."""
+        """Whether the step is captured (`capture`); it is without this."""
         self._capture = capture
         return self
 

@@ -181,7 +181,7 @@ class Learner(Generic[M]):
         self.notices.append(f"the training goes on {where}")
 
     def keep_average(self, strategy: TrainingStrategy) -> None:
-        """Remember the average of the weights: another `fit` goes on with it."""
+        """Remember the average of the weights, if `strategy` has one: another `fit` goes on with it."""
         if isinstance(strategy, WeightAverage):
             self._average = strategy.final_model()
 
@@ -197,10 +197,11 @@ class Learner(Generic[M]):
         return self.settings.directory
 
     def fit(self, train_loader: Loader, valid_loader: Loader | None = None) -> M:
-        """Train, and give the trained model. Without a validation loader nothing is validated.
+        """Train, and give the trained model. Without a `valid_loader` nothing is validated.
 
-        A loader is one of `DataLoaderBuilder`, or anything that can be iterated over once an epoch. Ctrl-C ends the
-        training after the batch that runs: the checkpoint is written and the model returned. A second one aborts.
+        A loader, `train_loader` too, is one of `DataLoaderBuilder`, or anything that can be iterated over once an
+        epoch. Ctrl-C ends the training after the batch that runs: the checkpoint is written and the model returned. A
+        second one aborts.
         """
         training = Training(self, train_loader, valid_loader)
         return training.run()  # type: ignore[no-any-return]

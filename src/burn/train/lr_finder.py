@@ -23,7 +23,7 @@ WIDTH, HEIGHT, MARGIN = 640, 360, 48
 
 @dataclass(frozen=True)
 class LrCurve:
-    """Learning rates, the losses they gave, and the losses smoothed: what `find_lr` found.
+    """Learning `rates`, the `losses` they gave, and the losses smoothed (`smooth`): what `find_lr` found.
 
     `suggestion` is the rate at which the loss falls fastest, `plot(path)` draws the curve.
 
@@ -105,6 +105,8 @@ def find_lr(
     Rates grow from `lowest` to `highest` over `batches`; it ends early when the smoothed loss is `diverges_at` x the
     best. The item of a step needs a `loss`. Loaders shorter than `batches` are gone through several times. Neither the
     model nor the optimizer is changed.
+
+    `loader` gives batches; `smoothing` is how much of the mean of losses stays with each batch.
 
     >>> import burn
     >>> from burn import nn

@@ -36,7 +36,7 @@ class StepOutput:
     """What the outputs have in common: they adapt by what is registered for their class, and leave the device."""
 
     def adapt(self, input_type: type[T]) -> T:
-        """The input of that class; NotImplemented where none is registered."""
+        """The input of that class (`input_type`); NotImplemented where none is registered."""
         function = registered(type(self), input_type)
         return NotImplemented if function is None else function(self)
 
@@ -59,6 +59,8 @@ class ClassificationOutput(StepOutput):
 
     What a step returns for `LossMetric`, `AccuracyMetric` and the other metrics of classes to read.
 
+    `output` are the scores, `targets` the classes.
+
     >>> import burn
     >>> from burn.nn.loss import CrossEntropyLoss
     >>> from burn.train import AccuracyMetric, ClassificationOutput
@@ -78,6 +80,8 @@ class ClassificationOutput(StepOutput):
 class MultiLabelClassificationOutput(StepOutput):
     """The loss, scores (items, labels) and what is true (items, labels).
 
+    `output` are the scores, `targets` what is true.
+
     >>> import burn
     >>> from burn.train import HammingScore, MultiLabelClassificationOutput
     >>> from burn.train.metric import MetricMetadata, adapt
@@ -95,6 +99,8 @@ class MultiLabelClassificationOutput(StepOutput):
 @dataclass
 class RegressionOutput(StepOutput):
     """The loss, predictions and the truth, both of one shape.
+
+    They are `loss`, `output` and `targets`.
 
     >>> import burn
     >>> from burn.train import MeanAbsoluteErrorMetric, RegressionOutput
@@ -116,6 +122,8 @@ class SequenceOutput(StepOutput):
     """The loss, logits (batch, length, vocabulary) and the right tokens (batch, length).
 
     `predictions` (batch, length) are decoded tokens, where the most likely ones are not what is meant.
+
+    `targets` are the right tokens.
 
     >>> import burn
     >>> from burn.train import SequenceOutput

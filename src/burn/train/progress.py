@@ -11,6 +11,9 @@ from burn.data.dataloader import Progress
 class TrainingProgress:
     """The place of one batch in a training. Epochs and iterations count from 1.
 
+    `progress` is that in the epoch; there are `epoch_total` epochs, and `iteration` counts the batches of this
+    `epoch`.
+
     >>> from burn.train import Progress, TrainingProgress
     >>> place = TrainingProgress(Progress(640, 1280), epoch=2, epoch_total=10, iteration=20)
     >>> place.progress.share

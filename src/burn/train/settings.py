@@ -37,6 +37,12 @@ USUAL: Any = object()
 class LearnerSettings:
     """The options of a learner, with their defaults; `LearnerBuilder` fills them in.
 
+    They have the names of its options: `directory`, `metrics`, `metric_loggers`, `run_loggers` (its `loggers`),
+    `renderer`, `accumulation`, `recorder`, `checkpointing`, `num_epochs`, `devices`, `reduction`, `resume`,
+    `early_stopping`, `interrupter`, `application_logger`, `summary`, `metrics_device`, `capture`, `precision`,
+    `ema`, `clipping`, `deterministic`, `seed`, `profile_epoch`, `dev_batches`, `callbacks`, `make_strategy`;
+    `faults` checks them with a model, an optimizer and a scheduler.
+
     >>> from pathlib import Path
     >>> from burn.train import LearnerSettings
     >>> settings = LearnerSettings(Path("artifacts"))

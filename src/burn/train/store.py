@@ -47,7 +47,7 @@ class Direction(Enum):
     Highest = "highest"
 
     def improves(self, new: float, best: float) -> bool:
-        """Whether `new` is strictly better; NaN never is, and anything is better than NaN."""
+        """Whether `new` is strictly better than `best`; NaN never is, and anything is better than NaN."""
         if math.isnan(new):
             return False
         return math.isnan(best) or (new < best if self is Direction.Lowest else new > best)
@@ -78,6 +78,9 @@ class _Sum:
 
 class EventStore:
     """What every numeric metric was in every epoch, for strategies, callbacks and the curious: `learner.store`.
+
+    A metric is found by its `name`, its `split` (`Split.Train` or `Split.Valid`) and the epoch; `aggregate` is how
+    an epoch's values become one, `direction` which way is better.
 
     >>> from burn.train import Aggregate, Direction, EventStore, Split
     >>> store = EventStore()

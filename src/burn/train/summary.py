@@ -140,6 +140,8 @@ class LearnerSummary:
 
     The logs are all it needs, so it can be made at any time, of a training that still runs or ended last year.
 
+    `wanted` are the names of metrics; None takes all.
+
     >>> from burn.train import FileMetricLogger, LearnerSummary, MetricEntry
     >>> logger = FileMetricLogger("artifacts/valid")
     >>> for epoch, loss in enumerate((0.5, 0.25), start=1):

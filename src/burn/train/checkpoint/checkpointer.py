@@ -25,6 +25,9 @@ class Checkpointer:
 
     `recorder` says how records are written. A learner makes one of `with_file_checkpointer`.
 
+    `name` is one of "model", "optim", "scheduler"; `state` is what else is kept, as JSON has it; `notice` is told
+    what people should know.
+
     >>> from pathlib import Path
     >>> import burn
     >>> from burn import nn

@@ -48,6 +48,9 @@ class CheckpointFolder:
 
     `state-3.json` is written last and holds the checksums of the others: where they agree, the checkpoint is whole.
 
+    `extension` is that of the recorder; `name` is one of "model", "optim", "scheduler", and the `names` of a
+    checkpoint are those it has.
+
     >>> from pathlib import Path
     >>> from burn.train import CheckpointFolder
     >>> folder = CheckpointFolder(Path("checkpoint"), "mpk")

@@ -50,14 +50,17 @@ class CheckpointingStrategy(ABC):
 
     @abstractmethod
     def checkpointing(self, epoch: int, store: EventStore) -> list[Action]:
-        """What to do, now that `epoch` is over."""
+        """What to do, now that `epoch` is over and its metrics are in the `store`."""
 
     def metric_names(self) -> list[tuple[str, Split]]:
         """The metrics that it follows."""
         return []
 
     def replay(self, epochs: int, store: EventStore) -> None:  # noqa: B027
-        """Take in what an earlier run decided, which ended after `epochs`; for strategies that remember something."""
+        """Take in what an earlier run decided, which ended after `epochs`; for strategies that remember something.
+
+        `store` has the metrics of that run.
+        """
 
 
 class KeepLastNCheckpoints(CheckpointingStrategy):
@@ -83,6 +86,9 @@ class KeepLastNCheckpoints(CheckpointingStrategy):
 
 class MetricCheckpointingStrategy(CheckpointingStrategy):
     """The epoch in which a metric was best is kept. `metric` is a metric or its name.
+
+    `aggregate` is how an epoch's values become one, `direction` which way is better, `split` the data it is
+    computed on.
 
     >>> from burn.train import Aggregate, Direction, EventStore, MetricCheckpointingStrategy, Split
     >>> strategy = MetricCheckpointingStrategy("Loss", Aggregate.Mean, Direction.Lowest, Split.Valid)

@@ -44,7 +44,7 @@ class MetricLogger(ABC):
         """Put what was kept where it belongs."""
 
     def read_numeric(self, name: str, epoch: int) -> list[NumericEntry]:
-        """The numbers of a metric in an epoch."""
+        """The numbers of the metric `name` in an epoch."""
         return []
 
 
@@ -64,10 +64,10 @@ class RunLogger(ABC):
 
     @abstractmethod
     def log_batch(self, split: Split, epoch: int, step: int, values: Mapping[str, float]) -> None:
-        """The metrics of one batch."""
+        """The metrics of one batch (`values` by name), of an `epoch`."""
 
     def log_epoch(self, split: Split, epoch: int, step: int, values: Mapping[str, float]) -> None:  # noqa: B027
-        """The metrics of a whole epoch."""
+        """The metrics of a whole epoch (`values` by name)."""
 
     def flush(self) -> None:  # noqa: B027
         """Put what was logged where it belongs."""

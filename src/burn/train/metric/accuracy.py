@@ -16,7 +16,7 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class AccuracyInput:
-    """Scores (items, classes) and the right classes (items,); also (batch, length, classes) and (batch, length).
+    """Scores (`outputs`: items, classes) and the right classes (`targets`: items); both may have a dim of length.
 
     >>> from burn.train.metric import AccuracyInput, AccuracyMetric, MetricMetadata
     >>> batch = AccuracyInput([[0.1, 0.9], [0.8, 0.2]], [1, 1])
@@ -32,6 +32,8 @@ class AccuracyInput:
 class TopKAccuracyInput(AccuracyInput):
     """What `AccuracyInput` is, for the top-k accuracy.
 
+    `outputs` are scores, `targets` the right classes.
+
     >>> from burn.train.metric import MetricMetadata, TopKAccuracyInput, TopKAccuracyMetric
     >>> batch = TopKAccuracyInput([[0.1, 0.6, 0.3], [0.7, 0.2, 0.1]], [2, 2])
     >>> TopKAccuracyMetric(2).update(batch, MetricMetadata.fake()).formatted
@@ -43,6 +45,8 @@ class AccuracyMetric(StateMetric[AccuracyInput]):
     """The share of items whose highest score is that of the right class, in percent.
 
     Items whose target is `pad_token` are left out. In a training nobody calls `update`: the learner does.
+
+    `name` is how it is shown and logged. `with_pad_token` takes the index of a class.
 
     >>> from burn.train.metric import AccuracyInput, AccuracyMetric, MetricMetadata
     >>> metric = AccuracyMetric(pad_token=0)
@@ -73,13 +77,15 @@ class AccuracyMetric(StateMetric[AccuracyInput]):
         return self.mean(100.0 * int(np.count_nonzero(right)) / count if count else math.nan, count)
 
     def right(self, scores: Array, classes: Array) -> Array:
-        """Which items are right."""
+        """Which items are right, of `scores` (items, classes) and the right `classes`."""
         found: Array = scores.argmax(1) == classes
         return found
 
 
 class TopKAccuracyMetric(AccuracyMetric):
     """The share of items whose right class is among the `k` highest scores, in percent.
+
+    Items whose target is `pad_token` are left out.
 
     >>> from burn.train.metric import MetricMetadata, TopKAccuracyInput, TopKAccuracyMetric
     >>> metric = TopKAccuracyMetric(k=2)

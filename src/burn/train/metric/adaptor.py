@@ -58,7 +58,7 @@ class Adaptor(Protocol):
     """
 
     def adapt(self, input_type: type[Any]) -> Any:
-        """The input of that class, or NotImplemented."""
+        """The input of that class (`input_type`), or NotImplemented."""
 
 
 @overload
@@ -68,7 +68,9 @@ def register_adaptor(
     output_class: type[Output], input_class: type[T]
 ) -> Callable[[Callable[[Output], T]], Callable[[Output], T]]: ...
 def register_adaptor(output_class: type, input_class: type, function: Function | None = None) -> Any:
-    """Say how outputs of a class become inputs of a class. Without a function it is a decorator of one.
+    """Say how outputs of a class become inputs of a class. Without a `function` it is a decorator of one.
+
+    `output_class` is what a step gives, `input_class` what a metric reads.
 
     >>> from burn.train.metric import LossInput, LossMetric, adapt, register_adaptor
     >>> class Output:
@@ -126,6 +128,8 @@ def adapt(output: Any, metric: Metric[Any]) -> Any:
 
 def check_adaptors(output: Any, metrics: Iterable[Metric[Any]]) -> None:
     """Raise one error that names every metric that cannot read this output.
+
+    `metrics` are those that should.
 
     >>> from burn.train.metric import AccuracyMetric, LearningRateMetric, check_adaptors
     >>> check_adaptors("any output", [LearningRateMetric()])

@@ -20,6 +20,8 @@ from burn.train.metric.sequences import Texts, paired
 class BleuInput:
     """Translations and references, one for each: token numbers (batch, length), or strings.
 
+    They are `outputs` and `targets`.
+
     >>> from burn.train.metric import BleuInput, BleuScore, MetricMetadata
     >>> batch = BleuInput(["the cat sat on the mat"], ["the cat sat on a mat"])
     >>> BleuScore(max_n=2).update(batch, MetricMetadata.fake()).formatted
@@ -35,6 +37,8 @@ class BleuSmoothing:
     """What stands for a length of runs of which none is shared: without it the score is 0 then.
 
     `BleuSmoothing.Nothing()`, `BleuSmoothing.AddEpsilon(0.1)`, `BleuSmoothing.Exponential()` (halves each time).
+
+    `kind` and `epsilon`, what is added, are how it is kept.
 
     >>> from burn.train.metric import BleuInput, BleuScore, BleuSmoothing, MetricMetadata
     >>> batch = BleuInput(["the cat sat"], ["the cat slept"])
@@ -92,7 +96,7 @@ class BleuScore(StateMetric[BleuInput]):
         return cls(max_n)
 
     def with_pad_token(self, index: int) -> Self:
-        """Sequences end where this token stands."""
+        """Sequences end where the token `index` stands."""
         self.pad_token = index
         return self
 

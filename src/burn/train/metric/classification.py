@@ -42,6 +42,8 @@ class ClassReduction(Enum):
 class DecisionRule:
     """What counts as a prediction: `DecisionRule.Threshold(0.5)` or `DecisionRule.TopK(1)`.
 
+    `kind` and `number` are how it is kept.
+
     >>> from burn.train.metric import ClassReduction, DecisionRule, FBetaScoreMetric
     >>> FBetaScoreMetric(2.0, DecisionRule.TopK(1), ClassReduction.Micro, labels=False).name()
     'FBetaScore (2.0) @ TopK(1) [Micro]'
@@ -70,6 +72,8 @@ class DecisionRule:
 class ConfusionStatsInput:
     """Scores (items, classes), and targets: a table (items, classes) of what is true, or classes (items,).
 
+    They are `predictions` and `targets`.
+
     >>> from burn.train.metric import ConfusionStatsInput, MetricMetadata, RecallMetric
     >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.6, 0.7]], [[1, 0], [0, 1]])
     >>> RecallMetric.multilabel(threshold=0.5).update(batch, MetricMetadata.fake()).formatted
@@ -82,6 +86,9 @@ class ConfusionStatsInput:
 
 class ConfusionStats:
     """True positives, false positives and false negatives of each class; adds up.
+
+    It is made of the table `true_positive`, of what was `predicted` and what is `actual`, summed by class, and the
+    number of `items`; `of` does this for a batch.
 
     >>> from burn.train.metric import ConfusionStats, ConfusionStatsInput, DecisionRule
     >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])
@@ -119,7 +126,10 @@ class ConfusionStats:
 
     @staticmethod
     def of(name: str, item: ConfusionStatsInput, rule: DecisionRule, sigmoid_first: bool = False) -> ConfusionStats:
-        """The counts of a batch."""
+        """The counts of a batch (`item`) under a `rule`, with a sigmoid over the scores if `sigmoid_first`.
+
+        `name` is that of the metric, for errors.
+        """
         scores, targets = host(item.predictions), host(item.targets)
         if scores.ndim == 1:
             scores = scores[:, None]
@@ -185,6 +195,10 @@ class ConfusionStatsMetric(StateMetric[ConfusionStatsInput]):
 
     A class with nothing to divide by has 0; one that never occurs is left out of the mean. (Labels of a multi-label
     task always count, as in scikit-learn.)
+
+    `title` is the name without its parameters, `rule` a `DecisionRule`, `reduction` a `ClassReduction`; `labels`
+    says that several may be true of an item, `sigmoid` that scores are logits. `tp`, `fp` and `fn` are arrays of
+    counts, one for each class.
 
     >>> from burn.train.metric import ClassReduction, ConfusionStatsInput, ConfusionStatsMetric, DecisionRule
     >>> from burn.train.metric import MetricMetadata

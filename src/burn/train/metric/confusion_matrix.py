@@ -20,6 +20,8 @@ class ConfusionMatrixMetric(Metric[AccuracyInput]):
     The shown line names the share on the diagonal and the most frequent mistake; `table()` is the whole as text and
     `matrix` as data. The log has a line per batch with its cells, `[[right, predicted, count], ...]`.
 
+    `class_names` are used in words; items whose target is `pad_token` are left out.
+
     >>> from burn.train.metric import AccuracyInput, ConfusionMatrixMetric, MetricMetadata
     >>> metric = ConfusionMatrixMetric(["cat", "dog"])
     >>> metric.update(AccuracyInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1]), MetricMetadata.fake()).formatted

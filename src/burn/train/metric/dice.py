@@ -17,6 +17,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 class DiceInput:
     """Masks of zeros and ones, predicted and right, both (batch, classes, ...).
 
+    They are `outputs` and `targets`.
+
     >>> import numpy as np
     >>> from burn.train.metric import DiceInput, DiceMetric, MetricMetadata
     >>> masks = np.array([[[[1, 1], [0, 0]]]])  # (1, 1, 2, 2)
@@ -32,6 +34,8 @@ class DiceMetric(StateMetric[DiceInput]):
     """The Dice coefficient, 2 |X ∩ Y| / (|X| + |Y|), of all masks of an epoch together.
 
     The first of several classes is the background, and left out unless `include_background`.
+
+    `epsilon` keeps empty masks from dividing by zero.
 
     >>> import numpy as np
     >>> from burn.train.metric import DiceInput, DiceMetric, MetricMetadata

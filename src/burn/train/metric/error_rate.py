@@ -15,6 +15,8 @@ from burn.train.metric.sequences import Texts, edit_distances, paired
 class CerInput:
     """Transcriptions and references: token numbers (batch, length) that stand for characters, or strings.
 
+    They are `outputs` and `targets`.
+
     >>> from burn.train.metric import CerInput, CharErrorRate, MetricMetadata
     >>> CharErrorRate().update(CerInput(["kitten"], ["sitting"]), MetricMetadata.fake()).formatted
     'epoch 42.86 % - batch 42.86 %'
@@ -27,6 +29,8 @@ class CerInput:
 @dataclass(frozen=True)
 class WerInput:
     """Transcriptions and references: token numbers (batch, length) that stand for words, or strings.
+
+    They are `outputs` and `targets`.
 
     >>> from burn.train.metric import MetricMetadata, WerInput, WordErrorRate
     >>> WordErrorRate().update(WerInput(["the cat sat"], ["the cat sat down"]), MetricMetadata.fake()).formatted
@@ -49,7 +53,7 @@ class _ErrorRate(StateMetric[CerInput | WerInput]):
         self.pad_token = pad_token
 
     def with_pad_token(self, index: int) -> Self:
-        """Sequences end where this token stands."""
+        """Sequences end where the token `index` stands."""
         self.pad_token = index
         return self
 

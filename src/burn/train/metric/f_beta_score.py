@@ -12,6 +12,9 @@ class FBetaScoreMetric(ConfusionStatsMetric):
 
     Make one with `binary`, `multiclass` or `multilabel`.
 
+    `threshold` and `top_k` are what counts as a prediction (`rule`), `class_reduction` (`reduction`) is Macro if
+    nothing is said; `labels` says that several may be true of an item, `sigmoid` that scores are logits.
+
     >>> from burn.train.metric import ConfusionStatsInput, FBetaScoreMetric, MetricMetadata
     >>> metric = FBetaScoreMetric.multiclass(beta=1.0)
     >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], [0, 1, 1])

@@ -16,6 +16,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 class HammingScoreInput:
     """Scores and what is true, both (items, labels).
 
+    They are `outputs` and `targets`.
+
     >>> from burn.train.metric import HammingScore, HammingScoreInput, MetricMetadata
     >>> batch = HammingScoreInput([[0.9, 0.1, 0.6]], [[1, 0, 0]])
     >>> HammingScore().update(batch, MetricMetadata.fake()).formatted

@@ -18,6 +18,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 class ImagePairInput:
     """Images and their originals, both (batch, channels, height, width).
 
+    They are `outputs` and `targets`.
+
     >>> import numpy as np
     >>> from burn.train.metric import ImagePairInput, MetricMetadata, PsnrMetric
     >>> images = np.full((1, 3, 8, 8), 0.5)
@@ -29,7 +31,7 @@ class ImagePairInput:
     targets: Values
 
     def both(self, metric: str) -> tuple[Array, Array]:
-        """The two as float64 arrays."""
+        """The two as float64 arrays; an error names the `metric`."""
         outputs, targets = same_shape(metric, self.outputs, self.targets)
         if outputs.ndim != 4:
             raise ShapeError(f"{metric}: needs images (batch, channels, height, width), got shape {outputs.shape}")
@@ -72,6 +74,8 @@ class SsimMetric(StateMetric[ImagePairInput]):
     """The structural similarity: local means, contrasts and correlations under a Gaussian window; 1 is identity.
 
     `pixel_range` is the largest value of a pixel less the smallest. Images are at least `kernel_size` wide and high.
+
+    `k1` and `k2` keep small numbers from dividing, `sigma` is the width of the window, `name` how it is shown.
 
     >>> import numpy as np
     >>> from burn.train.metric import ImagePairInput, MetricMetadata, SsimMetric
@@ -118,7 +122,7 @@ class SsimMetric(StateMetric[ImagePairInput]):
         return self.mean(float(values.mean()), len(values))
 
     def similarity(self, outputs: Array, targets: Array) -> Array:
-        """The value of each image."""
+        """The value of each image of `outputs`, compared with `targets`."""
         both, contrast = self._maps(outputs, targets)
         values: Array = (both * contrast).mean((1, 2, 3))
         return values
@@ -157,6 +161,8 @@ class MsSsimMetric(SsimMetric):
     """The structural similarity at several scales, each half of the one before; 1 is identity.
 
     `betas` weighs the scales; with the usual five, images are at least 161 wide and high.
+
+    `pixel_range`, `k1`, `k2`, `kernel_size` and `sigma` are those of `SsimMetric`.
 
     >>> import numpy as np
     >>> from burn.train.metric import ImagePairInput, MetricMetadata, MsSsimMetric

@@ -12,7 +12,7 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class LossInput:
-    """The loss: a single value, or one for each item.
+    """The loss, `tensor`: a single value, or one for each item.
 
     >>> from burn.train.metric import LossInput, LossMetric, MetricMetadata
     >>> LossMetric().update(LossInput(0.25), MetricMetadata.fake()).formatted

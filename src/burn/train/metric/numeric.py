@@ -71,7 +71,10 @@ class StateMetric(NumericMetric[Input]):
         return self.state.update(value, count, self._options)
 
     def totals(self, current: float, running: float, count: int) -> MetricEntry:
-        """The entry of a batch for metrics that add up more than a mean over the epoch."""
+        """The entry of a batch for metrics that add up more than a mean over the epoch.
+
+        `current` is the value of the batch, which has `count` items, `running` that of the epoch.
+        """
         return self.state.show(current, running, count, self._options)
 
     def __repr__(self) -> str:

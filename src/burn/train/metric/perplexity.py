@@ -17,6 +17,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 class PerplexityInput:
     """Logits (tokens, vocabulary) and the right tokens (tokens,); also (batch, length, ...) and (batch, length).
 
+    They are `outputs` and `targets`.
+
     >>> import numpy as np
     >>> from burn.train.metric import MetricMetadata, PerplexityInput, PerplexityMetric
     >>> batch = PerplexityInput(np.zeros((2, 3, 10)), np.ones((2, 3), int))
@@ -50,7 +52,7 @@ class PerplexityMetric(StateMetric[PerplexityInput]):
         self._tokens = 0
 
     def with_pad_token(self, index: int) -> Self:
-        """Leave out this token."""
+        """Leave out the token `index`."""
         self.pad_token = index
         return self
 

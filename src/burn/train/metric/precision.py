@@ -9,6 +9,9 @@ from burn.train.metric.host import Array
 class PrecisionMetric(RatioMetric):
     """True positives of all that was predicted, in percent. Make one with `binary`, `multiclass` or `multilabel`.
 
+    `threshold` or `top_k` say what counts as a prediction, `class_reduction` is a `ClassReduction` (Macro). The
+    class itself takes a `title`, a `rule`, a `reduction`, and whether there are several `labels` and a `sigmoid`.
+
     >>> from burn.train.metric import ConfusionStatsInput, MetricMetadata, PrecisionMetric
     >>> metric = PrecisionMetric.binary(threshold=0.5)
     >>> metric.update(ConfusionStatsInput([0.9, 0.8, 0.3], [1, 0, 1]), MetricMetadata.fake()).formatted
@@ -18,5 +21,5 @@ class PrecisionMetric(RatioMetric):
     title = "Precision"
 
     def of_counts(self, tp: Array, fp: Array, fn: Array) -> Array:
-        """tp / (tp + fp)."""
+        """True positives by all that was predicted: `tp / (tp + fp)`."""
         return ratio(tp, tp + fp)

@@ -27,6 +27,8 @@ Input = TypeVar("Input")
 class MetricMetadata:
     """Where the training stands when a metric is updated. `lr` is None outside of training.
 
+    `progress` is that of the epoch; `epoch` (of `epoch_total`) counts from 1, `iteration` its batches.
+
     >>> from burn.train.metric import MetricMetadata
     >>> metadata = MetricMetadata.fake()  # for tests of metrics
     >>> metadata.epoch, metadata.iteration, metadata.lr
@@ -47,7 +49,7 @@ class MetricMetadata:
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
-    """What one update gives: a line to show, and the text for the log (`value,count` or `value`).
+    """What one update gives: the `name`, a line to show (`formatted`), and text for the log (`serialize`).
 
     >>> from burn.train.metric import MetricEntry
     >>> MetricEntry(name="Loss", formatted="epoch 0.51 - batch 0.48", serialize="0.48,32").serialize
@@ -61,7 +63,9 @@ class MetricEntry:
 
 @dataclass(frozen=True, slots=True)
 class MetricAttributes:
-    """What a numeric metric's values mean: their unit, and whether more is better (None: neither).
+    """What a numeric metric's values mean: their `unit`, and whether more is better (`higher_is_better`, or None).
+
+    `extra` is for renderers of your own.
 
     >>> from burn.train.metric import AccuracyMetric, LearningRateMetric
     >>> AccuracyMetric().attributes().unit, AccuracyMetric().attributes().higher_is_better
@@ -101,7 +105,7 @@ class Metric(ABC, Generic[Input]):
 
     @abstractmethod
     def update(self, item: Input, metadata: MetricMetadata) -> MetricEntry:
-        """Take one step's item in, and give the entry for it."""
+        """Take one step's item in, and give the entry for it; `metadata` says where the training stands."""
 
     @abstractmethod
     def clear(self) -> None:

@@ -30,6 +30,8 @@ class RankingInput:
 
     Scores are probabilities or logits of a softmax: rows that are no probabilities are made some.
 
+    They are `outputs` and `targets`.
+
     >>> from burn.train.metric import AurocMetric, MetricMetadata, RankingInput
     >>> batch = RankingInput([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0])
     >>> AurocMetric.binary().update(batch, MetricMetadata.fake()).formatted
@@ -147,7 +149,7 @@ class RankingMetric(StateMetric[RankingInput]):
 
     @abstractmethod
     def area(self, scores: Array, truths: Array) -> float:
-        """The area of one class; NaN where it is not defined."""
+        """The area of one class, of `scores` and `truths`; NaN where it is not defined."""
 
 
 class AurocMetric(RankingMetric):
@@ -155,6 +157,8 @@ class AurocMetric(RankingMetric):
 
     Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`. Equal scores count half. A batch
     with one kind of items only counts as 50 %.
+
+    `kind` is one of them, `class_reduction` a `ClassReduction` (Macro).
 
     >>> from burn.train.metric import AurocMetric, MetricMetadata, RankingInput
     >>> metric = AurocMetric.multiclass()
@@ -168,7 +172,7 @@ class AurocMetric(RankingMetric):
     undefined = 0.5
 
     def area(self, scores: Array, truths: Array) -> float:
-        """By the ranks of the true items (Mann and Whitney)."""
+        """By the ranks of the true items (Mann and Whitney), of `scores` and `truths`."""
         positive, negative = np.sort(scores[truths]), np.sort(scores[~truths])
         if not len(positive) or not len(negative):
             return math.nan
@@ -181,6 +185,8 @@ class AucPrMetric(RankingMetric):
 
     Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`.
 
+    `kind` is one of them, `class_reduction` a `ClassReduction` (Macro).
+
     >>> from burn.train.metric import AucPrMetric, MetricMetadata, RankingInput
     >>> metric = AucPrMetric.binary()
     >>> metric.update(RankingInput([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0]), MetricMetadata.fake()).formatted
@@ -192,7 +198,7 @@ class AucPrMetric(RankingMetric):
     undefined = 0.0
 
     def area(self, scores: Array, truths: Array) -> float:
-        """The mean of the precisions at each true item, items of equal scores taken together."""
+        """The mean of the precisions at each true item, items of equal `scores` taken together; `truths` are bools."""
         total = np.count_nonzero(truths)
         if not total:
             return math.nan

@@ -17,6 +17,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 class RegressionInput:
     """Predictions and the truth, of one shape.
 
+    They are `outputs` and `targets`.
+
     >>> from burn.train.metric import MeanAbsoluteErrorMetric, MetricMetadata, RegressionInput
     >>> MeanAbsoluteErrorMetric().update(RegressionInput([1.0, 2.0], [1.0, 4.0]), MetricMetadata.fake()).formatted
     'epoch 1.000 - batch 1.000'
@@ -26,7 +28,7 @@ class RegressionInput:
     targets: Values
 
     def both(self, metric: str) -> tuple[Array, Array]:
-        """The two as float64 arrays."""
+        """The two as float64 arrays; an error names the `metric`."""
         outputs, targets = same_shape(metric, self.outputs, self.targets)
         return outputs.astype(np.float64), targets.astype(np.float64)
 

@@ -16,6 +16,8 @@ from burn.train.metric.sequences import Texts, common_lengths, paired
 class RougeLInput:
     """Summaries and references, one for each: token numbers (batch, length), or strings.
 
+    They are `outputs` and `targets`.
+
     >>> from burn.train.metric import MetricMetadata, RougeLInput, RougeLScore
     >>> RougeLScore().update(RougeLInput(["the cat sat"], ["the old cat sat down"]), MetricMetadata.fake()).formatted
     'epoch 75.00 % - batch 75.00 %'
@@ -44,7 +46,7 @@ class RougeLScore(StateMetric[RougeLInput]):
         self.pad_token = pad_token
 
     def with_pad_token(self, index: int) -> Self:
-        """Sequences end where this token stands."""
+        """Sequences end where the token `index` stands."""
         self.pad_token = index
         return self
 

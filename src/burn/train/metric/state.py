@@ -16,6 +16,8 @@ from burn.train.metric.protocol import MetricEntry
 class FormatOptions:
     """How the values of a metric are written: `FormatOptions("Accuracy").unit("%").precision(2)`.
 
+    `name` is that of the metric, and stands in its entries.
+
     >>> from burn.train.metric import FormatOptions
     >>> FormatOptions("Accuracy").unit("%").precision(1).write(97.123)
     '97.1 %'
@@ -57,7 +59,9 @@ class FormatOptions:
 
 
 def format_float(value: float, precision: int | None) -> str:
-    """A number for people: what would be rounded to nothing is written with an exponent.
+    """A number (`value`) for people: what would be rounded to nothing is written with an exponent.
+
+    `precision` is how many digits stand after the point; None for all.
 
     >>> from burn.train.metric import format_float
     >>> format_float(3.14159, 2), format_float(0.0001, 2)
@@ -85,6 +89,8 @@ def format_significant(value: float, digits: int) -> str:
 class NumericEntry:
     """A value of a metric's log: that of a batch with the number of things it is a mean of, or a value alone.
 
+    In the log it is the text `value,count`, or `value`.
+
     >>> from burn.train.metric import NumericEntry
     >>> NumericEntry(0.25, 32).serialize()
     '0.25,32'
@@ -111,6 +117,9 @@ class NumericEntry:
 
 class NumericMetricState:
     """The value of the last batch, and the running mean, weighted by the size of batches.
+
+    `batch_size` is its weight, `options` say how values are written; `show` takes values that the metric computed
+    itself, `current` and `running`.
 
     >>> from burn.train.metric import FormatOptions, NumericMetricState
     >>> state = NumericMetricState()

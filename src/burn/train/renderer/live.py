@@ -20,6 +20,8 @@ COLOURS = {"train": "bright_red", "valid": "bright_blue"}
 class RichRenderer(MetricsRenderer):
     """Shows a table and bars on the terminal, drawn again in place. Needs `rich`.
 
+    `console` is Rich's, standard output without it.
+
     >>> from burn.train import LearnerBuilder
     >>> from burn.train.renderer import RichRenderer
     >>> builder = LearnerBuilder("artifacts").renderer(RichRenderer())

@@ -28,6 +28,8 @@ class PlainRenderer(MetricsRenderer):
 
     For files and pipes; `file` is where to, standard output without it.
 
+    `clock` is where the time comes from.
+
     >>> from burn.train import PlainRenderer, TrainingPlan
     >>> renderer = PlainRenderer(percent=25)
     >>> renderer.on_train_start(TrainingPlan(10, 1, 60_000, 10_000))

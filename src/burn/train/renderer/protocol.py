@@ -17,7 +17,7 @@ from burn.train.progress import TrainingProgress
 
 @dataclass(frozen=True, slots=True)
 class MetricState:
-    """A metric after an update: its entry, and for numeric ones the batch's value and the epoch's value so far.
+    """A metric after an update: its `entry`, and if numeric the batch's `value` and the epoch's (`running`).
 
     >>> from burn.train import MetricEntry, MetricState
     >>> MetricState(MetricEntry("Loss", "epoch 0.51 - batch 0.48", "0.48,32"), value=0.48, running=0.51).is_numeric
@@ -38,6 +38,9 @@ class MetricState:
 class TrainingPlan:
     """What a renderer is told before the first batch: epochs, items of each split, and the metrics.
 
+    `epoch_total` epochs, from `first_epoch` on; `train_items` and `valid_items` in each; names in `train_metrics` and
+    `valid_metrics`.
+
     >>> from burn.train import TrainingPlan
     >>> plan = TrainingPlan(epoch_total=10, first_epoch=1, train_items=60_000, valid_items=10_000)
     >>> plan.train_metrics
@@ -56,6 +59,9 @@ class MetricsRenderer(ABC):
     """Shows a training. Subclass it, give it to `LearnerBuilder.renderer(...)`.
 
     The learner's event thread calls it, one call at a time; `update_*` come first, then the `render_*` of their batch.
+
+    `plan` is what is to be done, `state` a metric after an update, `progress` the place of a batch, `message` a
+    line for people.
 
     >>> from burn.train import LearnerBuilder, MetricsRenderer
     >>> class Dots(MetricsRenderer):

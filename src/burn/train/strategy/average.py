@@ -26,6 +26,8 @@ class WeightAverage(TrainingStrategy):
 
     `LearnerBuilder.ema(decay)` is the usual way to it.
 
+    `inner` is the strategy that trains; `capture` and `notice` are those of `SingleDevice`.
+
     >>> from burn.train import LearnerBuilder, SingleDevice, WeightAverage
     >>> def make(model, optim, devices):
     ...     return WeightAverage(SingleDevice(model, optim, devices[0]), decay=0.999)

@@ -33,6 +33,9 @@ class MultiDevice(GatheringStrategy):
     Each device has a batch of its own in every step; gradients are averaged, each weighed by its number of items, or
     summed with `reduction="sum"`. `LearnerBuilder.devices([...])` is the usual way to it.
 
+    `threads` runs devices at the same time, False in turns; `accumulation`, `capture` and `notice` are those of
+    `SingleDevice`.
+
     >>> from burn import NdArray
     >>> from burn.train import LearnerBuilder
     >>> builder = LearnerBuilder("artifacts").devices([NdArray(), NdArray()])

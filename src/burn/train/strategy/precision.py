@@ -89,6 +89,8 @@ class MixedPrecision(TrainingStrategy):
 
     The parameters stay in full precision. `LearnerBuilder.mixed_precision(name)` is the usual way to it.
 
+    `capture` and `notice` are those of `SingleDevice`.
+
     >>> from burn.train import LearnerBuilder
     >>> builder = LearnerBuilder("artifacts").mixed_precision("bf16")
     """

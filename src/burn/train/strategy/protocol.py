@@ -34,7 +34,10 @@ class TrainingStrategy(ABC):
 
     @abstractmethod
     def train(self, batches: Sequence[Any], counts: Sequence[int], lr: Any) -> list[Any]:
-        """Forward, backward and update for one turn; gives the items, one for each batch."""
+        """Forward, backward and update for one turn, at rate `lr`; gives the items, one for each batch.
+
+        `batches` has one for each device, `counts` how many items each has.
+        """
 
     @abstractmethod
     def valid_model(self) -> Any:

@@ -40,6 +40,8 @@ def validate(model: Any, batch: Any) -> Any:
 class SingleDevice(GatheringStrategy):
     """One device, with gradients gathered over `accumulation` batches if wanted: what a learner uses with one device.
 
+    `capture` says whether steps are captured, `notice` is told what people should know.
+
     >>> from burn.train import LearnerBuilder, SingleDevice
     >>> def make(model, optim, devices):
     ...     return SingleDevice(model, optim, devices[0], capture=False)

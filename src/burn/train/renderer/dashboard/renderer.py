@@ -131,7 +131,7 @@ class DashboardRenderer(MetricsRenderer):
             thread.start()
 
     def close(self, summary: str = "") -> None:
-        """Close the dashboard and restore the terminal. Closing twice is fine."""
+        """Close the dashboard and restore the terminal, and print `summary`. Closing twice is fine."""
         process, self._process = self._process, None
         if process is None:
             return
