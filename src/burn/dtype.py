@@ -16,6 +16,10 @@ from burn.errors import DTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeAlias
+
+    DTypeLike: TypeAlias = "DType | str | type | np.dtype[Any]"
+    """What names a dtype: `burn.f32`, `"f32"`, `float`, `np.float32`."""
 
 
 class Kind(enum.Enum):
@@ -208,7 +212,7 @@ def _numpy_dtype(name: str) -> np.dtype[Any]:
     return found
 
 
-def dtype(value: Any) -> DType:
+def dtype(value: DTypeLike) -> DType:
     """The dtype that `value` names: a `DType`, its name, a NumPy dtype, or `float`, `int`, `bool`.
 
     >>> from burn.dtype import dtype

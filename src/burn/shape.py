@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 
 from burn.errors import ArgumentError, DataError, ShapeError, shown
+
+ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+"""Sizes or dims as they are given: one number, or a sequence of them."""
 
 
 class Shape(tuple[int, ...]):

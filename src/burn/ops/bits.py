@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.dtype import DType, f8e8m0, f32, i32, u8
 from burn.dtype import dtype as as_dtype
+from burn.dtype import f8e8m0, f32, i32, u8
 from burn.errors import ArgumentError, DTypeError
 from burn.ops.convert import convert_array
 from burn.ops.declare import composite, primitive
@@ -19,6 +19,7 @@ from burn.ops.dispatch import cast_to
 from burn.ops.op import Op
 
 if TYPE_CHECKING:
+    from burn.dtype import DTypeLike
     from burn.ops.declare import B
     from burn.tensor import Tensor
 
@@ -36,7 +37,7 @@ def _bitcast_rule(op: Op, x: Any, dtype: Any) -> Any:
 
 
 @primitive(rule=_bitcast_rule, reference=lambda x, dtype: np.asarray(x).view(dtype.numpy))
-def bitcast(x: Tensor[B], dtype: Any) -> Tensor[B]:
+def bitcast(x: Tensor[B], dtype: DTypeLike) -> Tensor[B]:
     """Read the bits of each element as a number of another dtype of the same width.
 
     >>> burn.tensor([1.0, -2.0]).bitcast("u32").tolist()
@@ -85,7 +86,7 @@ def _power_of_two(x: Any, rounding: str) -> Any:
 
 
 @composite(rule=_saturating_rule, reference=_saturating)
-def cast_saturating(x: Tensor[B], dtype: Any, rounding: str = "nearest") -> Tensor[B]:
+def cast_saturating(x: Tensor[B], dtype: DTypeLike, rounding: str = "nearest") -> Tensor[B]:
     """Convert to another dtype; what lies beyond a small float format becomes its largest number.
 
     Arguments:
@@ -94,7 +95,7 @@ def cast_saturating(x: Tensor[B], dtype: Any, rounding: str = "nearest") -> Tens
     >>> burn.tensor([1.0, 1000.0]).cast_saturating("f8e4m3fn").float().tolist()
     [1.0, 448.0]
     """
-    target: DType = dtype
+    target: Any = dtype
     if not x.dtype.is_float or not target.is_float or target.is_arithmetic:
         return cast_to(x, target)
     if target is f8e8m0:

@@ -16,6 +16,7 @@ from burn.ops.dispatch import broadcast_rule, filling, promoted
 from burn.ops.op import Op
 
 if TYPE_CHECKING:
+    from burn.dtype import DTypeLike
     from burn.ops.declare import B, Operand
     from burn.tensor import Tensor
 
@@ -28,7 +29,7 @@ def _cast_rule(op: Op, x: Any, dtype: Any) -> Any:
 @primitive(
     rule=_cast_rule, element=elements.cast, reference=reference.cast, vjp=dict(x=lambda g, x_dtype: g.cast(x_dtype))
 )
-def cast(x: Tensor[B], dtype: Any) -> Tensor[B]:
+def cast(x: Tensor[B], dtype: DTypeLike) -> Tensor[B]:
     """Convert to another dtype. Floats saturate into ints, and NaN becomes 0.
 
     >>> burn.tensor([1.9, -1.9, np.nan]).cast("i32").tolist()

@@ -18,6 +18,7 @@ from burn.shape import Shape, as_ints, axes, axis, expanded, reshaped
 if TYPE_CHECKING:
     from burn.device import Device
     from burn.ops.declare import B
+    from burn.shape import ShapeLike
     from burn.tensor import Tensor
 
 
@@ -50,7 +51,7 @@ def _reshape_rule(op: Op, x: Any, shape: Any) -> Any:
 @primitive(
     rule=_reshape_rule, view=views.reshaped, reference=np.reshape, vjp=dict(x=lambda g, x_shape: g.reshape(x_shape))
 )
-def reshape(x: Tensor[B], *shape: Any) -> Tensor[B]:
+def reshape(x: Tensor[B], *shape: ShapeLike) -> Tensor[B]:
     """Give the same elements another shape: one -1 is inferred, 0 keeps the size at its place.
 
     >>> burn.tensor([1, 2, 3, 4, 5, 6]).reshape([2, -1]).tolist()
@@ -82,7 +83,7 @@ def _summed(whole: Shape, part: tuple[int, ...]) -> tuple[int, ...]:
 @primitive(
     rule=_expand_rule, view=views.expanded, reference=np.broadcast_to, vjp=dict(x=lambda g, x_shape: sum_to(g, x_shape))
 )
-def expand(x: Tensor[B], *shape: Any) -> Tensor[B]:
+def expand(x: Tensor[B], *shape: ShapeLike) -> Tensor[B]:
     """Repeat size-1 dims without copying, up to a shape; -1 keeps a size, and new dims come first.
 
     >>> burn.tensor([[1], [2]]).expand([-1, 3]).tolist()
@@ -110,7 +111,7 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     reference=np.transpose,
     vjp=dict(x=lambda g, dims: g.permute(_inverse(dims))),
 )
-def permute(x: Tensor[B], *dims: Any) -> Tensor[B]:
+def permute(x: Tensor[B], *dims: ShapeLike) -> Tensor[B]:
     """Put the dims in another order.
 
     Arguments:
@@ -127,7 +128,7 @@ def _flip_rule(op: Op, x: Any, dims: Any) -> Any:
 
 
 @primitive(rule=_flip_rule, view=views.flipped, reference=np.flip, vjp=dict(x=lambda g, dims: g.flip(dims)))
-def flip(x: Tensor[B], *dims: Any) -> Tensor[B]:
+def flip(x: Tensor[B], *dims: ShapeLike) -> Tensor[B]:
     """Reverse the order of the elements along the given dims.
 
     >>> burn.tensor([[1, 2], [3, 4]]).flip([1]).tolist()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from burn.device import Device
     from burn.tensor.tensor import Tensor
 
-    B = TypeVar("B", bound=Device, default=Any)
+    B = TypeVar("B", bound=Device, default=Device, covariant=True)
 else:
     from typing import TypeVar
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from burn.device import Device, current_device
 from burn.dtype import dtype as as_dtype
@@ -16,9 +17,10 @@ from burn.ops.movement import whole
 from burn.ops.signal import StftOptions, cfft, irfft, istft, rfft, stft
 
 if TYPE_CHECKING:
+    from burn.dtype import DTypeLike
     from burn.tensor.tensor import Tensor
 
-D = TypeVar("D", bound=Device)
+D = TypeVar("D", bound=Device, default=Device)
 
 __all__ = [
     "StftOptions", "blackman_window", "cfft", "cosine_window", "dft", "hamming_window", "hann_window", "irfft", "istft",
@@ -26,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def hann_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
+def hann_window(size: int, periodic: bool = True, device: D | None = None, dtype: DTypeLike | None = None) -> Tensor[D]:
     """Make a raised cosine that begins at 0, of `size` points.
 
     Arguments:
@@ -39,7 +41,9 @@ def hann_window(size: int, periodic: bool = True, device: D | None = None, dtype
     return _window("hann_window", (0.5, 0.5), size, periodic, device, dtype)  # type: ignore[no-any-return]
 
 
-def hamming_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
+def hamming_window(
+    size: int, periodic: bool = True, device: D | None = None, dtype: DTypeLike | None = None
+) -> Tensor[D]:
     """Make a raised cosine that begins at 0.08, of `size` points.
 
     Arguments:
@@ -52,7 +56,9 @@ def hamming_window(size: int, periodic: bool = True, device: D | None = None, dt
     return _window("hamming_window", (0.54, 0.46), size, periodic, device, dtype)  # type: ignore[no-any-return]
 
 
-def blackman_window(size: int, periodic: bool = True, device: D | None = None, dtype: Any = None) -> Tensor[D]:
+def blackman_window(
+    size: int, periodic: bool = True, device: D | None = None, dtype: DTypeLike | None = None
+) -> Tensor[D]:
     """Make a sum of three cosines that begins at 0 with slope 0, of `size` points.
 
     Arguments:

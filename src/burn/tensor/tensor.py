@@ -35,9 +35,10 @@ from burn.tensor.printing import format_tensor, parse_format_spec
 
 if TYPE_CHECKING:
     from burn.backend.autodiff import Autodiff, Gradients
+    from burn.dtype import DTypeLike
 
 B = TypeVar("B", bound=Device, default=Device, covariant=True)
-D = TypeVar("D", bound=Device)
+D = TypeVar("D", bound=Device, default=Device)
 I = TypeVar("I", bound=Device)  # noqa: E741
 
 NO_SHAPE: Any = ...
@@ -137,7 +138,7 @@ class Tensor(
 
     into_data = try_into_data = to_data
 
-    def to_data_as(self, dtype: Any) -> TensorData:
+    def to_data_as(self, dtype: DTypeLike) -> TensorData:
         """The values on the host, in another dtype.
 
         >>> burn.tensor([1.5, 2.5]).to_data_as("i32")

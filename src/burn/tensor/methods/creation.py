@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from burn.device import Device
 from burn.dtype import Kind, from_numpy
@@ -17,10 +17,19 @@ from burn.tensor.data import TensorData
 from burn.tensor.placing import device_of, sized, split, with_gradient
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike
+
+    from burn.dtype import DTypeLike
     from burn.ops.declare import B
+    from burn.shape import ShapeLike
     from burn.tensor.tensor import Tensor
 
-D = TypeVar("D", bound=Device)
+    Data: TypeAlias = ArrayLike | TensorData | Tensor
+    """What becomes a tensor: numbers, nested sequences of them, arrays, and what can be read as an array."""
+
+D = TypeVar("D", bound=Device, default=Device)
 
 
 def place(data: TensorData, device: Device) -> Tensor[Any]:
@@ -43,7 +52,13 @@ def native_dtype(data: TensorData, device: Device) -> Any:
     return device.float_dtype if kind is Kind.Float else device.int_dtype
 
 
-def tensor(data: Any, device: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> Tensor[Any]:
+@overload
+def tensor(data: Data, device: D | None = None, dtype: DTypeLike | None = None) -> Tensor[D]: ...
+@overload
+def tensor(
+    data: Data, device: Device | None = None, dtype: DTypeLike | None = None, *, requires_grad: bool
+) -> Tensor: ...
+def tensor(data: Any, device: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> Any:
     """Make a tensor of numbers, nested lists, a NumPy array, `TensorData` or another library's tensor.
 
     Python numbers take the device's own float or int dtype; `data` that has a dtype keeps it, unless `dtype` is given.
@@ -81,7 +96,7 @@ class CreationMethods:
     __slots__ = ()
 
     @staticmethod
-    def from_data(data: Any, device: D | None = None, dtype: Any = None) -> Tensor[D]:
+    def from_data(data: Data, device: D | None = None, dtype: DTypeLike | None = None) -> Tensor[D]:
         """Make a tensor of `data`, in the device's own float or int dtype, unless `dtype` is given.
 
         >>> Tensor.from_data([[1, 2], [3, 4]]).tolist(), Tensor.from_data(np.ones(2)).dtype
@@ -92,7 +107,7 @@ class CreationMethods:
         return place(_converted(values, native_dtype(values, chosen) if dtype is None else dtype), chosen)
 
     @staticmethod
-    def from_floats(floats: Any, device: D | None = None) -> Tensor[D]:
+    def from_floats(floats: Data, device: D | None = None) -> Tensor[D]:
         """Make a tensor of the device's float dtype of `floats`: numbers, lists or an array.
 
         >>> Tensor.from_floats([1, 2]).tolist()
@@ -102,7 +117,7 @@ class CreationMethods:
         return place(TensorData(floats).convert(chosen.float_dtype), chosen)
 
     @staticmethod
-    def from_ints(ints: Any, device: D | None = None) -> Tensor[D]:
+    def from_ints(ints: Data, device: D | None = None) -> Tensor[D]:
         """Make a tensor of the device's int dtype of `ints`: numbers, lists or an array.
 
         >>> Tensor.from_ints([1, 2]).tolist()
@@ -112,7 +127,7 @@ class CreationMethods:
         return place(TensorData(ints).convert(chosen.int_dtype), chosen)
 
     @staticmethod
-    def from_bool(bools: Any, device: D | None = None) -> Tensor[D]:
+    def from_bool(bools: Data, device: D | None = None) -> Tensor[D]:
         """Make a bool tensor of `bools`: truth values, lists or an array.
 
         >>> Tensor.from_bool([True, False]).tolist()
@@ -124,11 +139,13 @@ class CreationMethods:
     @overload
     @staticmethod
     def empty(
-        shape: int | Sequence[int], /, device: D, dtype: Any = None, *, requires_grad: bool = False
+        shape: ShapeLike, /, device: D | None = None, dtype: DTypeLike | None = None, *, requires_grad: bool = False
     ) -> Tensor[D]: ...
     @overload
     @staticmethod
-    def empty(*shape: Any, device: D | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[D]: ...
+    def empty(
+        *shape: SupportsIndex, device: D | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+    ) -> Tensor[D]: ...
     @staticmethod
     def empty(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[Any]:
         """Take memory of a `shape` without writing to it; `requires_grad` as in `zeros`.
@@ -142,7 +159,11 @@ class CreationMethods:
 
     @staticmethod
     def full(
-        shape: Any, fill_value: Any, device: D | None = None, dtype: Any = None, requires_grad: bool = False
+        shape: ShapeLike,
+        fill_value: float,
+        device: D | None = None,
+        dtype: DTypeLike | None = None,
+        requires_grad: bool = False,
     ) -> Tensor[D]:
         """Fill a `shape` with one `fill_value`, which decides the kind when no dtype is given.
 
@@ -160,11 +181,13 @@ class CreationMethods:
     @overload
     @staticmethod
     def zeros(
-        shape: int | Sequence[int], /, device: D, dtype: Any = None, *, requires_grad: bool = False
+        shape: ShapeLike, /, device: D | None = None, dtype: DTypeLike | None = None, *, requires_grad: bool = False
     ) -> Tensor[D]: ...
     @overload
     @staticmethod
-    def zeros(*shape: Any, device: D | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[D]: ...
+    def zeros(
+        *shape: SupportsIndex, device: D | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+    ) -> Tensor[D]: ...
     @staticmethod
     def zeros(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[Any]:
         """Fill a `shape` with 0: one sequence or numbers, then a device and a dtype, which may stand by name.
@@ -182,11 +205,13 @@ class CreationMethods:
     @overload
     @staticmethod
     def ones(
-        shape: int | Sequence[int], /, device: D, dtype: Any = None, *, requires_grad: bool = False
+        shape: ShapeLike, /, device: D | None = None, dtype: DTypeLike | None = None, *, requires_grad: bool = False
     ) -> Tensor[D]: ...
     @overload
     @staticmethod
-    def ones(*shape: Any, device: D | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[D]: ...
+    def ones(
+        *shape: SupportsIndex, device: D | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+    ) -> Tensor[D]: ...
     @staticmethod
     def ones(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[Any]:
         """Fill a `shape` with 1: one sequence or numbers, then a device and a dtype; `requires_grad` as in `zeros`.
@@ -198,7 +223,7 @@ class CreationMethods:
         return CreationMethods.full(sizes, 1.0, chosen, dtype, requires_grad)
 
     def full_like(  # type: ignore[misc]
-        self: Tensor[B], fill_value: Any, *, device: Any = None, dtype: Any = None
+        self: Tensor[B], fill_value: float, *, device: Device | None = None, dtype: DTypeLike | None = None
     ) -> Tensor[B]:
         """The same shape, and the same dtype and device unless others are given, filled with one `fill_value`.
 
@@ -208,7 +233,7 @@ class CreationMethods:
         where = self.device if device is None else device_of("full_like", device)
         return creation.full(fill_value, self.shape, self.dtype if dtype is None else dtype, device=where)
 
-    def zeros_like(self: Tensor[B], *, device: Any = None, dtype: Any = None) -> Tensor[B]:  # type: ignore[misc]
+    def zeros_like(self: Tensor[B], *, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor[B]:  # type: ignore[misc]
         """The same shape, and the same dtype and device unless others are given, filled with 0.
 
         >>> burn.tensor([1, 2]).zeros_like(dtype="f32").tolist()
@@ -216,7 +241,7 @@ class CreationMethods:
         """
         return self.full_like(0, device=device, dtype=dtype)
 
-    def ones_like(self: Tensor[B], *, device: Any = None, dtype: Any = None) -> Tensor[B]:  # type: ignore[misc]
+    def ones_like(self: Tensor[B], *, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor[B]:  # type: ignore[misc]
         """The same shape, and the same dtype and device unless others are given, filled with 1.
 
         >>> burn.tensor([3, 4]).ones_like().tolist()
@@ -224,7 +249,7 @@ class CreationMethods:
         """
         return self.full_like(1, device=device, dtype=dtype)
 
-    def empty_like(self: Tensor[B], *, device: Any = None, dtype: Any = None) -> Tensor[B]:  # type: ignore[misc]
+    def empty_like(self: Tensor[B], *, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor[B]:  # type: ignore[misc]
         """The same shape, and the same dtype and device unless others are given, not written to.
 
         >>> burn.tensor([1, 2]).empty_like().shape
@@ -235,13 +260,13 @@ class CreationMethods:
 
     @overload
     @staticmethod
-    def arange(interval: range | int, /, device: D, dtype: Any = None) -> Tensor[D]: ...
+    def arange(interval: range | int, /, device: D | None = None, dtype: DTypeLike | None = None) -> Tensor[D]: ...
     @overload
     @staticmethod
     def arange(
-        *interval: Any,
+        *interval: float,
         device: D | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         start: float | None = None,
         end: float | None = None,
         step: float | None = None,
@@ -273,7 +298,9 @@ class CreationMethods:
         return made.require_grad() if requires_grad else made
 
     @staticmethod
-    def arange_step(interval: Any, step: int, device: D | None = None, dtype: Any = None) -> Tensor[D]:
+    def arange_step(
+        interval: range | int, step: int, device: D | None = None, dtype: DTypeLike | None = None
+    ) -> Tensor[D]:
         """Count through a `range`, the `interval`, in steps of `step`.
 
         >>> Tensor.arange_step(range(0, 10), 3).tolist()
@@ -298,10 +325,14 @@ class CreationMethods:
 
     @overload
     @staticmethod
-    def eye(size: int, /, device: D, dtype: Any = None, *, requires_grad: bool = False) -> Tensor[D]: ...
+    def eye(
+        size: int, /, device: D | None = None, dtype: DTypeLike | None = None, *, requires_grad: bool = False
+    ) -> Tensor[D]: ...
     @overload
     @staticmethod
-    def eye(*size: Any, device: D | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[D]: ...
+    def eye(
+        *size: SupportsIndex, device: D | None = None, dtype: DTypeLike | None = None, requires_grad: bool = False
+    ) -> Tensor[D]: ...
     @staticmethod
     def eye(*size: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[Any]:
         """The identity matrix of a `size`; `eye(3, 4)` adds a column of zeros. `requires_grad` as in `zeros`.

@@ -10,8 +10,17 @@ from burn.shape import axis
 from burn.tensor.slicing import Slice, ranges_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import EllipsisType
+    from typing import SupportsIndex, TypeAlias
+
+    import numpy as np
+
     from burn.ops.declare import B
     from burn.tensor.tensor import Tensor
+
+    Index: TypeAlias = SupportsIndex | slice | EllipsisType | Sequence[int] | np.ndarray[Any, Any] | Tensor | None
+    """What `x[...]` takes for a dim."""
 
 
 class IndexingMethods:
@@ -87,7 +96,7 @@ class IndexingMethods:
         chosen = Slice.of(spec).resolve(self.shape[place])
         return indexing.slice(self, indexing.one_range(self.shape, place, chosen))
 
-    def __getitem__(self: Tensor[B], key: Any) -> Tensor[B]:  # type: ignore[misc]
+    def __getitem__(self: Tensor[B], key: Index | tuple[Index, ...]) -> Tensor[B]:  # type: ignore[misc]
         from burn.tensor.indexing import get_item
 
         return get_item(self, key)

@@ -28,6 +28,8 @@ class LinalgMethods:
     def __matmul__(self: Tensor[I], other: Tensor[Autodiff[I]]) -> Tensor[Autodiff[I]]: ...  # type: ignore[misc]
     @overload
     def __matmul__(self: Tensor[B], other: Tensor[B]) -> Tensor[B]: ...  # type: ignore[misc]
+    @overload
+    def __matmul__(self: Tensor, other: Tensor) -> Tensor: ...  # type: ignore[misc]
 
     def __matmul__(self: Any, other: Any) -> Any:
         """Multiply as NumPy and PyTorch do: a vector on the left is a row, on the right a column.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypeVar
 
 from burn.device import Device, current_device
 from burn.errors import ShapeError
@@ -12,9 +14,10 @@ from burn.shape import as_shape, axis
 
 if TYPE_CHECKING:
     from burn.ops.declare import B
+    from burn.shape import ShapeLike
     from burn.tensor.tensor import Tensor
 
-D = TypeVar("D", bound=Device)
+D = TypeVar("D", bound=Device, default=Device)
 
 
 class DimIter:
@@ -38,7 +41,7 @@ class DimIter:
         return self._left.__length_hint__()  # type: ignore[attr-defined, no-any-return]
 
 
-def _distances(operation: str, shape: Any, device: Device | None) -> tuple[Any, Any]:
+def _distances(operation: str, shape: ShapeLike, device: Device | None) -> tuple[Any, Any]:
     sizes = as_shape(operation, shape)
     if len(sizes) < 2:
         raise ShapeError(f"{operation}: {tuple(sizes)} must have at least 2 dims: the last two are the matrices")
@@ -126,7 +129,7 @@ class MovementMethods:
     # Masks are true outside what they are named after: they mark what is to be filled.
 
     @staticmethod
-    def tril_mask(shape: Any, offset: int = 0, device: D | None = None) -> Tensor[D]:
+    def tril_mask(shape: ShapeLike, offset: int = 0, device: D | None = None) -> Tensor[D]:
         """Make a mask of a shape: False in the lower triangle, up to the diagonal `offset`, and True above it.
 
         >>> Tensor.tril_mask([2, 2]).tolist()
@@ -136,7 +139,7 @@ class MovementMethods:
         return distances.greater(offset).expand(sizes)  # type: ignore[no-any-return]
 
     @staticmethod
-    def triu_mask(shape: Any, offset: int = 0, device: D | None = None) -> Tensor[D]:
+    def triu_mask(shape: ShapeLike, offset: int = 0, device: D | None = None) -> Tensor[D]:
         """Make a mask of a shape: False in the upper triangle, from the diagonal `offset`, and True below it.
 
         >>> Tensor.triu_mask([2, 2]).tolist()
@@ -146,7 +149,7 @@ class MovementMethods:
         return distances.lower(offset).expand(sizes)  # type: ignore[no-any-return]
 
     @staticmethod
-    def diag_mask(shape: Any, offset: int = 0, device: D | None = None) -> Tensor[D]:
+    def diag_mask(shape: ShapeLike, offset: int = 0, device: D | None = None) -> Tensor[D]:
         """Make a mask of a shape: False on the diagonal `offset` and True elsewhere.
 
         >>> Tensor.diag_mask([2, 2]).tolist()
@@ -156,7 +159,7 @@ class MovementMethods:
         return distances.not_equal(offset).expand(sizes)  # type: ignore[no-any-return]
 
     @staticmethod
-    def cartesian_grid(shape: Any, device: D | None = None) -> Tensor[D]:
+    def cartesian_grid(shape: ShapeLike, device: D | None = None) -> Tensor[D]:
         """The coordinates of every place of a shape: the result has one more dim, with one number per dim.
 
         >>> Tensor.cartesian_grid([2, 2]).tolist()

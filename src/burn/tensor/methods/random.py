@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import TypeVar
 
 from burn.device import Device, current_device
 from burn.dtype import HALVES, f32
@@ -15,13 +17,15 @@ from burn.shape import as_shape
 from burn.tensor.distribution import Bernoulli, Distribution, Normal, Uniform
 
 if TYPE_CHECKING:
+    from burn.dtype import DTypeLike
     from burn.ops.declare import B
+    from burn.shape import ShapeLike
     from burn.tensor.tensor import Tensor
 
-D = TypeVar("D", bound=Device)
+D = TypeVar("D", bound=Device, default=Device)
 
 
-def draw(operation: str, shape: Any, distribution: Distribution, device: D, dtype: Any) -> Tensor[D]:
+def draw(operation: str, shape: ShapeLike, distribution: Distribution, device: D, dtype: DTypeLike) -> Tensor[D]:
     """A tensor drawn from a distribution with the next numbers of the device's generator."""
     target = as_dtype(dtype)
     if not isinstance(distribution, Distribution):
@@ -43,10 +47,10 @@ class RandomMethods:
 
     @staticmethod
     def random(
-        shape: Any,
+        shape: ShapeLike,
         distribution: Distribution = Distribution.Default,
         device: D | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> Tensor[D]:
         """Draw a tensor of a shape, of the device's float dtype unless `dtype` is given.
 
@@ -61,10 +65,10 @@ class RandomMethods:
 
     @staticmethod
     def int_random(
-        shape: Any,
+        shape: ShapeLike,
         distribution: Distribution = Distribution.Default,
         device: D | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> Tensor[D]:
         """Draw an int tensor of a shape: the drawn numbers are truncated, so `Uniform(0, 10)` gives 0 to 9.
 
@@ -89,7 +93,7 @@ class RandomMethods:
         """
         return draw("random_like", self.shape, distribution, self.device, self.dtype)
 
-    def bernoulli(self: Tensor[B], dtype: Any = None) -> Tensor[B]:  # type: ignore[misc]
+    def bernoulli(self: Tensor[B], dtype: DTypeLike | None = None) -> Tensor[B]:  # type: ignore[misc]
         """Draw 1 with the probability that each element gives, and 0 otherwise, in `dtype` or the tensor's own.
 
         >>> burn.tensor([0.0, 1.0]).bernoulli().tolist()

@@ -16,6 +16,7 @@ from burn.tensor import reductions as of
 from burn.tensor.reductions import NOT_GIVEN, ValuesAndIndices
 
 if TYPE_CHECKING:
+    from burn.dtype import DTypeLike
     from burn.ops.declare import B
     from burn.tensor.tensor import Tensor
 
@@ -78,7 +79,7 @@ class ReduceMethods:
         dim: Dims | None = None,
         keepdim: builtins.bool = False,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         axis: Dims | None = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor[B]:
@@ -99,7 +100,7 @@ class ReduceMethods:
         dim: Dims | None = None,
         keepdim: builtins.bool = False,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         axis: Dims | None = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor[B]:
@@ -119,7 +120,7 @@ class ReduceMethods:
         dim: Dims | None = None,
         keepdim: builtins.bool = False,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         axis: Dims | None = None,
         keepdims: builtins.bool | None = None,
     ) -> Tensor[B]:
@@ -158,7 +159,7 @@ class ReduceMethods:
     @overload
     def max(self: Tensor[B], dim: builtins.int, keepdim: builtins.bool = False) -> ValuesAndIndices[B]: ...  # type: ignore[misc]
     @overload
-    def max(self: Tensor[B], dim: Tensor[Any]) -> Tensor[B]: ...  # type: ignore[misc]
+    def max(self: Tensor[B], dim: Tensor) -> Tensor[B]: ...  # type: ignore[misc]
     def max(self: Any, dim: Any = None, keepdim: builtins.bool = False) -> Any:
         """Take the largest element, as shape [1]; along `dim`, `(values, indices)`, dropping it unless `keepdim`.
 
@@ -178,7 +179,7 @@ class ReduceMethods:
     @overload
     def min(self: Tensor[B], dim: builtins.int, keepdim: builtins.bool = False) -> ValuesAndIndices[B]: ...  # type: ignore[misc]
     @overload
-    def min(self: Tensor[B], dim: Tensor[Any]) -> Tensor[B]: ...  # type: ignore[misc]
+    def min(self: Tensor[B], dim: Tensor) -> Tensor[B]: ...  # type: ignore[misc]
     def min(self: Any, dim: Any = None, keepdim: builtins.bool = False) -> Any:
         """Take the smallest element, as shape [1]; along `dim`, `(values, indices)`, dropping it unless `keepdim`.
 
@@ -443,7 +444,7 @@ class ReduceMethods:
         return of.norm(self, p, dim, keepdim)
 
     def all_close(  # type: ignore[misc]
-        self: Tensor[B], other: Tensor[Any] | float, *, rtol: float = 1e-5, atol: float = 1e-8
+        self: Tensor[B], other: Tensor | float, *, rtol: float = 1e-5, atol: float = 1e-8
     ) -> builtins.bool:
         """Whether every element is close to that of `other`, as `is_close` tells. Reads the answer.
 
