@@ -14,6 +14,7 @@ import tests.ops.samples  # noqa: F401
 from burn.backend import Autodiff, Cpu, Fusion, NdArray
 from burn.backend.fusion import device as recording
 from burn.backend.fusion.handle import Storage
+from burn.backend.reference import Reference
 from burn.errors import BurnError
 from burn.ops.op import TABLE, Op
 from burn.program import Program, to_text, verify
@@ -146,7 +147,7 @@ def test_a_program_keeps_the_composites_that_its_target_keeps() -> None:
     assert np.array_equal(outputs[0], outputs[2])
 
 
-@pytest.mark.parametrize("device", [Cpu(), DEVICE], ids=str)
+@pytest.mark.parametrize("device", [Cpu(), DEVICE, Fusion(Reference())], ids=str)
 def test_a_device_prepares_programs_whose_composites_nobody_has_taken_apart(device: Fusion[Any]) -> None:
     size = Value(Shape((2, 3)), burn.f32)
     nodes = (
@@ -161,8 +162,9 @@ def test_a_device_prepares_programs_whose_composites_nobody_has_taken_apart(devi
     plan = device.prepare(program, (False,))
     for number in (0.0, 3.0):
         expected = interpreted(program, NdArray())([Storage(x)], [number])
-        for got, wanted in zip(plan([Storage(x)], [number]), expected, strict=True):
-            np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-7)
+        given = Storage(device.below.from_host(x))
+        for got, wanted in zip(plan([given], [number]), expected, strict=True):
+            np.testing.assert_allclose(device.below.to_host(got), wanted, rtol=1e-6, atol=1e-7)
 
 
 def test_a_number_of_a_body_is_taken_for_no_number_of_the_program() -> None:
