@@ -181,13 +181,15 @@ class Fusion(Decorator[I]):
                 if each.__class__ is Lazy:
                     kinds.append(each.shape)
                     kinds.append(each.dtype)
+                elif each.__class__ is list:
+                    kinds.append(tuple([(one.shape, one.dtype) for one in each]))
                 else:  # the shape of a result does not depend on a number that is given at run time
                     kinds.append(float if isinstance(each, float) else each)
             try:
                 found = known[key := (args[count:], *kinds)]
             except KeyError:
                 found = described(key, args)
-            except TypeError:  # a list of operands, or something unhashable among the attributes
+            except TypeError:  # something unhashable among the attributes
                 found = about(op, args)
             if found is None:
                 return otherwise(*args)
