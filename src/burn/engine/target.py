@@ -49,6 +49,10 @@ class Tiles:
     """Of a run of memory that is not joined with more: other units take the rest."""
     several_units: int = 1 << 15
     """From which on a reduction to channels goes dim by dim, so that several units take part."""
+    fewest_channels: int = 8
+    """Of an image, below which lanes run along its last spatial dim."""
+    few_channels: int = 64
+    """Up to which their number is part of a kernel, and numbers of channels are repeated along a spatial dim."""
     drawn: int = 512
     """Blocks of the random generator."""
     drawn_grain: int = 2

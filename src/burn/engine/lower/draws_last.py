@@ -23,9 +23,6 @@ DRAWS = frozenset(("random_bernoulli", "random_uniform", "random_normal"))
 ELEMENTS = 4
 """Elements of f32 in a block of the generator."""
 
-KNOWN_CHANNELS = 64
-"""Channels up to which their number is part of the kernel."""
-
 
 def is_drawn_last(value: Described) -> bool:
     """Whether the planes of an image begin with a block of the generator."""
@@ -48,7 +45,7 @@ def draw_last(w: KernelWriter, node: Node, transform: Callable[[list[Value]], li
     with b.grid(w.size(extent)) as i, b.serial(taken) as k:
         image, part = i // (blocks // taken), i % (blocks // taken)
         place = part * taken + k
-        with b.lane(channels if channels <= KNOWN_CHANNELS else w.size(channels)) as lane:
+        with b.lane(channels if channels <= sizes.few_channels else w.size(channels)) as lane:
             block = (image * channels + lane) * blocks + place
             units = [unit_f32(b, word) for word in philox(b, seed, offset + b.cast(block, u64))]
             for pixel, value in enumerate(transform(units)):

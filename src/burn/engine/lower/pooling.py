@@ -22,7 +22,7 @@ from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK, apart
 from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import logical, result
-from burn.engine.target import computes, grain_of
+from burn.engine.target import computes, grain_of, tile_sizes
 from burn.program.program import Node, Program
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 FORWARD = frozenset(("max_pool", "adaptive_max_pool", "avg_pool", "adaptive_avg_pool"))
 BACKWARD = frozenset(("max_pool_backward", "avg_pool_backward", "adaptive_avg_pool_backward"))
-KNOWN_CHANNELS = 64
-"""Channels up to which their number is part of the kernel."""
-
-FEWEST_CHANNELS = 8
-"""With fewer channels lanes run along the last spatial dim."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +223,9 @@ class _PoolWriter:
         }
         self.shape = next(iter(self.targets.values())).shape
         accesses = [*self.sources, *self.targets.values()]
-        self.along_channels = self.shape[1] >= FEWEST_CHANNELS and all(each.strides[1] == 1 for each in accesses)
+        self.along_channels = self.shape[1] >= tile_sizes().fewest_channels and all(
+            each.strides[1] == 1 for each in accesses
+        )
 
     def _size(self, value: int) -> Value:
         self.arguments.append(Argument("size", value))
@@ -254,7 +251,7 @@ class _PoolWriter:
         inner = len(shape) - 1 if self.along_channels else None  # pixels of a row, one after the other
         outer = [dim for dim in range(len(shape)) if dim not in (lane, inner)]
         # Sizes are part of the kernel: dividing by a constant is a multiplication.
-        count: Any = shape[lane] if shape[lane] <= KNOWN_CHANNELS and inner else self._size(shape[lane])
+        count: Any = shape[lane] if shape[lane] <= tile_sizes().few_channels and inner else self._size(shape[lane])
         extent = math.prod(shape[dim] for dim in outer)
         with b.grid(self._size(extent)) as i:
             index: dict[int, Value] = {}

@@ -31,10 +31,6 @@ from burn.program.passes import Explanation
 from burn.program.program import Constant, Node, Operand, Program, Value
 from burn.shape import Shape
 
-FEW_CHANNELS = 64
-"""Operands with one number a channel are repeated along a spatial dim where there are no more than these."""
-
-
 CALLS = frozenset(("attention", "matmul", *FORWARD, *BACKWARD))
 """Operations whose operands must have memory."""
 
@@ -355,7 +351,7 @@ class _Layouts:
         alone = value.shape[-1] == channels and value.shape.num_elements() == channels
         if (
             not alone
-            or channels > FEW_CHANNELS
+            or channels > tile_sizes().few_channels
             or channels == 1
             or width == 1
             or prod(shape) < tile_sizes().several_units
