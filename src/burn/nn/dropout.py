@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -28,6 +28,10 @@ class Dropout(Module, config=DropoutConfig):
     """Zeroes elements with probability `prob` while training and scales the others by `1 / (1 - prob)`."""
 
     prob: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, prob: float, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape; itself outside training."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -32,6 +32,18 @@ class Embedding(Module, config=EmbeddingConfig):
     """Replaces whole numbers by the vectors of a table."""
 
     weight: Param  # (n_embedding, d_model)
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self, n_embedding: int, d_model: int, initializer: Initializer | str = ..., *, device: Device | None = None
+        ) -> None: ...
+
+        @overload
+        def __init__(self, weight: Tensor) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """Int (batch, length), or any other shape, to (batch, length, d_model)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config, Pair
 from burn.device import Device
@@ -50,6 +50,18 @@ class Interpolate1d(Module, config=Interpolate1dConfig):
     interpolation: InterpolateMode  # `mode` is a method of every module
     align_corners: bool = True
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            output_size: int | None = None,
+            scale_factor: float | None = None,
+            mode: InterpolateMode | str = ...,
+            align_corners: bool = True,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, length) to (batch, channels, output_size or floor(length * scale_factor))."""
         check_rank("Interpolate1d", x.shape, 1)
@@ -83,6 +95,18 @@ class Interpolate2d(Module, config=Interpolate2dConfig):
     scale_factor: Pair[float] | None
     interpolation: InterpolateMode  # `mode` is a method of every module
     align_corners: bool = True
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            output_size: Pair[int] | int | None = None,
+            scale_factor: Pair[float] | float | None = None,
+            mode: InterpolateMode | str = ...,
+            align_corners: bool = True,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, height, width) to the new size, or to each dim times its factor, rounded down."""

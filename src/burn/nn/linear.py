@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -40,6 +40,24 @@ class Linear(Module, config=LinearConfig):
 
     weight: Param  # (d_input, d_output)
     bias: Param | None  # (d_output,)
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_input: int,
+            d_output: int,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """`x W + b`: (..., d_input) to (..., d_output)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -27,6 +27,10 @@ class GaussianNoise(Module, config=GaussianNoiseConfig):
     """Adds normal noise of mean 0 while training."""
 
     std: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, std: float, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape; itself outside training."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config, Pair
 from burn.device import Device
@@ -35,6 +35,18 @@ class Unfold4d(Module, config=Unfold4dConfig):
     dilation: Pair[int]
     padding: Pair[int]
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            dilation: Pair[int] | int = ...,
+            padding: Pair[int] | int = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, height, width) to (batch, channels * kernel, patches)."""
         return unfold4d(x, self.kernel_size, self.stride, self.padding, self.dilation)
@@ -65,6 +77,19 @@ class Fold4d(Module, config=Fold4dConfig):
     stride: Pair[int]
     dilation: Pair[int]
     padding: Pair[int]
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            output_size: Pair[int] | int,
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            dilation: Pair[int] | int = ...,
+            padding: Pair[int] | int = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels * kernel, patches) to (batch, channels, *output_size)."""

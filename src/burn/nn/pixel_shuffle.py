@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -28,6 +28,10 @@ class PixelShuffle(Module, config=PixelShuffleConfig):
     """Makes images larger out of their channels: each `factor * factor` channels become a block of pixels."""
 
     upscale_factor: int
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, upscale_factor: int, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels * factor², height, width) to (batch, channels, height * factor, width * factor)."""
@@ -58,6 +62,10 @@ class PixelUnshuffle(Module, config=PixelUnshuffleConfig):
     """Makes images smaller and gives them more channels: each block of pixels becomes `factor * factor` channels."""
 
     downscale_factor: int
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, downscale_factor: int, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, height * factor, width * factor) to (batch, channels * factor², height, width)."""

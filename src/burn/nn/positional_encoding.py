@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -35,6 +35,23 @@ class PositionalEncoding(Module, config=PositionalEncodingConfig):
     sinusoids: Tensor[Any]  # (1, max_sequence_size, d_model), a constant
     max_sequence_size: int
     max_timescale: int
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_model: int,
+            max_sequence_size: int = 5000,
+            max_timescale: int = 10000,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(self, sinusoids: Tensor[Any], max_sequence_size: int, max_timescale: int) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, input: Tensor[Any]) -> Tensor[Any]:
         """(batch, length, d_model) to the same shape."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -59,6 +59,18 @@ class RotaryEncoding(Module, config=RotaryEncodingConfig):
     freq_complex: Tensor[Any]  # (max_sequence_length, d_model, 2): cosine and sine for each feature, a constant
     theta: Tensor[Any]  # (d_model / 2,), the frequencies, a constant
     start_offset: int  # the position of the first row of freq_complex
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self, max_sequence_length: int, d_model: int, theta: float = 10000.0, *, device: Device | None = None
+        ) -> None: ...
+
+        @overload
+        def __init__(self, freq_complex: Tensor[Any], theta: Tensor[Any], start_offset: int) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def _configure(self, theta: Tensor[Any], max_sequence_length: int) -> None:
         self.theta = theta

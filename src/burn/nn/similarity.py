@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -28,6 +28,10 @@ class CosineSimilarity(Module, config=CosineSimilarityConfig):
     dim: int
     eps: float
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, dim: int = 1, eps: float = 1e-08, *, device: Device | None = None) -> None: ...
+
     def forward(self, x1: Tensor[Any], x2: Tensor[Any]) -> Tensor[Any]:
         """Two tensors of one shape to that shape without `dim`."""
         return cosine_similarity(x1, x2, self.dim, self.eps).squeeze_dim(self.dim)
@@ -49,6 +53,10 @@ class PairwiseDistance(Module, config=PairwiseDistanceConfig):
 
     p: float
     eps: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, p: float = 2.0, eps: float = 1e-06, *, device: Device | None = None) -> None: ...
 
     def forward(self, x1: Tensor[Any], x2: Tensor[Any]) -> Tensor[Any]:
         """(..., features) twice to (...): `norm(x1 - x2 + eps)`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -26,6 +26,10 @@ class LeakyRelu(Module, config=LeakyReluConfig):
     """Multiplies negative elements by `negative_slope`."""
 
     negative_slope: float = 0.01
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, negative_slope: float = 0.01, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -51,6 +55,12 @@ class RRelu(Module, config=RReluConfig):
     lower: float = 1.0 / 8.0
     upper: float = 1.0 / 3.0
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self, lower: float = 0.125, upper: float = 0.3333333333333333, *, device: Device | None = None
+        ) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape; in training every element has a slope of its own."""
         if not self.is_training(x.device):
@@ -73,6 +83,10 @@ class Elu(Module, config=EluConfig):
 
     alpha: float = 1.0
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, alpha: float = 1.0, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
         return activation.elu(x, self.alpha)
@@ -94,6 +108,10 @@ class Celu(Module, config=CeluConfig):
     """Bends negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`."""
 
     alpha: float = 1.0
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, alpha: float = 1.0, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -119,6 +137,10 @@ class Hardtanh(Module, config=HardtanhConfig):
     min_val: float = -1.0
     max_val: float = 1.0
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, min_val: float = -1.0, max_val: float = 1.0, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
         return activation.hardtanh(x, self.min_val, self.max_val)
@@ -141,6 +163,10 @@ class Threshold(Module, config=ThresholdConfig):
     threshold: float
     value: float
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, threshold: float, value: float, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
         return activation.threshold(x, self.threshold, self.value)
@@ -160,6 +186,10 @@ class ThresholdedRelu(Module, config=ThresholdedReluConfig):
     """Replaces what is not above `alpha` by 0."""
 
     alpha: float = 1.0
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, alpha: float = 1.0, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""

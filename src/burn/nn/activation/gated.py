@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -45,6 +45,24 @@ class SwiGlu(Module, config=SwiGluConfig):
 
     linear_inner: Linear
     linear_outer: Linear
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_input: int,
+            d_output: int,
+            bias: bool = False,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(self, linear_inner: Linear, linear_outer: Linear) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """`silu(inner(x)) * outer(x)`: (..., d_input) to (..., d_output)."""

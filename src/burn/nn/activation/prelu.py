@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -31,6 +31,16 @@ class PRelu(Module, config=PReluConfig):
 
     alpha: Param  # (num_parameters,)
     alpha_value: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(self, num_parameters: int = 1, alpha: float = 0.25, *, device: Device | None = None) -> None: ...
+
+        @overload
+        def __init__(self, alpha: Tensor, alpha_value: float) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""

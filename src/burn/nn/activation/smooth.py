@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -29,6 +29,10 @@ class HardSigmoid(Module, config=HardSigmoidConfig):
     alpha: float = 0.2
     beta: float = 0.5
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, alpha: float = 0.2, beta: float = 0.5, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
         return activation.hard_sigmoid(x, self.alpha, self.beta)
@@ -50,6 +54,10 @@ class Softplus(Module, config=SoftplusConfig):
     """Rounds off the corner of a rectifier: `log(1 + exp(beta * x)) / beta`."""
 
     beta: float = 1.0
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, beta: float = 1.0, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -77,6 +85,10 @@ class Shrink(Module, config=ShrinkConfig):
     lambd: float = 0.5
     bias: float = 0.5
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, lambd: float = 0.5, bias: float = 0.5, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
         return activation.shrink(x, self.lambd, self.bias)
@@ -98,6 +110,10 @@ class HardShrink(Module, config=HardShrinkConfig):
 
     lambd: float = 0.5
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, lambd: float = 0.5, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
         return activation.hard_shrink(x, self.lambd)
@@ -118,6 +134,10 @@ class SoftShrink(Module, config=SoftShrinkConfig):
     """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `lambd`."""
 
     lambd: float = 0.5
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, lambd: float = 0.5, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -83,6 +83,41 @@ class CrossAttention(Module, config=CrossAttentionConfig):
     scale: float
     min_float: float
     quiet_softmax: bool
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_model: int,
+            d_context: int,
+            n_heads: int,
+            n_heads_kv: int,
+            d_head: int,
+            dropout: float = 0.1,
+            min_float: float = -10000.0,
+            quiet_softmax: bool = False,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            query: Linear,
+            key: Linear,
+            value: Linear,
+            output: Linear,
+            dropout: Dropout,
+            n_heads: int,
+            n_heads_kv: int,
+            d_head: int,
+            scale: float,
+            min_float: float,
+            quiet_softmax: bool,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, query: Tensor[Any], context: Tensor[Any], mask: Tensor[Any] | None = None) -> Tensor[Any]:
         """(batch, queries, d_model) over (batch, keys, d_context) to (batch, queries, d_model).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -140,6 +140,43 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
     d_k: int
     min_float: float
     quiet_softmax: bool
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_model: int,
+            n_heads: int,
+            dropout: float = 0.1,
+            min_float: float = -10000.0,
+            quiet_softmax: bool = False,
+            initializer: Initializer | str = ...,
+            key_bias: bool = True,
+            value_bias: bool = True,
+            query_bias: bool = True,
+            output_bias: bool = True,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            query: Linear,
+            key: Linear,
+            value: Linear,
+            output: Linear,
+            dropout: Dropout,
+            activation: Gelu,
+            d_model: int,
+            n_heads: int,
+            d_k: int,
+            min_float: float,
+            quiet_softmax: bool,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -52,6 +53,39 @@ class Conv1d(Module, config=Conv1dConfig):
     groups: int
     padding: PaddingConfig1d
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: int,
+            stride: int = 1,
+            *,
+            dilation: int = 1,
+            groups: int = 1,
+            padding: PaddingConfig1d | str | int | Sequence[int] = ...,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: int,
+            kernel_size: int,
+            dilation: int,
+            groups: int,
+            padding: PaddingConfig1d,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """For each position the sum of the kernel's elements times what they cover, plus the bias."""
         return convolution_layers.conv1d(
@@ -95,6 +129,54 @@ class Conv2d(Module, config=Conv2dConfig):
     groups: int
     padding: PaddingConfig2d
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            padding: PaddingConfig2d | str | int | Sequence[int] = ...,
+            dilation: Pair[int] | int = ...,
+            groups: int = 1,
+            bias: bool = True,
+            *,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            channels: Pair[int],
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            dilation: Pair[int] | int = ...,
+            groups: int = 1,
+            padding: PaddingConfig2d | str | int | Sequence[int] = ...,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: Pair[int],
+            kernel_size: Pair[int],
+            dilation: Pair[int],
+            groups: int,
+            padding: PaddingConfig2d,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """For each position the sum of the kernel's elements times what they cover, plus the bias."""
         return convolution_layers.conv2d(
@@ -137,6 +219,54 @@ class Conv3d(Module, config=Conv3dConfig):
     dilation: Triple[int]
     groups: int
     padding: PaddingConfig3d
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: Triple[int] | int,
+            stride: Triple[int] | int = ...,
+            padding: PaddingConfig3d | str | int | Sequence[int] = ...,
+            dilation: Triple[int] | int = ...,
+            groups: int = 1,
+            bias: bool = True,
+            *,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            channels: Pair[int],
+            kernel_size: Triple[int] | int,
+            stride: Triple[int] | int = ...,
+            dilation: Triple[int] | int = ...,
+            groups: int = 1,
+            padding: PaddingConfig3d | str | int | Sequence[int] = ...,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: Triple[int],
+            kernel_size: Triple[int],
+            dilation: Triple[int],
+            groups: int,
+            padding: PaddingConfig3d,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """For each position the sum of the kernel's elements times what they cover, plus the bias."""

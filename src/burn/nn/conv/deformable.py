@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from burn.config import Config, Pair
 from burn.device import Device
@@ -52,6 +53,57 @@ class DeformConv2d(Module, config=DeformConv2dConfig):
     weight_groups: int
     offset_groups: int
     padding: PaddingConfig2d
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            padding: PaddingConfig2d | str | int | Sequence[int] = ...,
+            dilation: Pair[int] | int = ...,
+            weight_groups: int = 1,
+            bias: bool = True,
+            *,
+            offset_groups: int = 1,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            channels: Pair[int],
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            dilation: Pair[int] | int = ...,
+            weight_groups: int = 1,
+            offset_groups: int = 1,
+            padding: PaddingConfig2d | str | int | Sequence[int] = ...,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: Pair[int],
+            kernel_size: Pair[int],
+            dilation: Pair[int],
+            weight_groups: int,
+            offset_groups: int,
+            padding: PaddingConfig2d,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any], offset: Tensor[Any], mask: Tensor[Any] | None = None) -> Tensor[Any]:
         """Convolve `x` at moved places.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -55,6 +55,58 @@ class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
     padding_out: int
     channels: Pair[int]
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: int,
+            stride: int = 1,
+            padding: int = 0,
+            padding_out: int = 0,
+            groups: int = 1,
+            bias: bool = True,
+            dilation: int = 1,
+            *,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            channels: Pair[int],
+            kernel_size: int,
+            stride: int = 1,
+            dilation: int = 1,
+            groups: int = 1,
+            padding: int = 0,
+            padding_out: int = 0,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: int,
+            kernel_size: int,
+            dilation: int,
+            groups: int,
+            padding: int,
+            padding_out: int,
+            channels: Pair[int],
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """`(length - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1` positions."""
         return convolution_layers.conv_transpose1d(
@@ -102,6 +154,58 @@ class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
     padding_out: Pair[int]
     channels: Pair[int]
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            padding: Pair[int] | int = ...,
+            padding_out: Pair[int] | int = ...,
+            groups: int = 1,
+            bias: bool = True,
+            dilation: Pair[int] | int = ...,
+            *,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            channels: Pair[int],
+            kernel_size: Pair[int] | int,
+            stride: Pair[int] | int = ...,
+            dilation: Pair[int] | int = ...,
+            groups: int = 1,
+            padding: Pair[int] | int = ...,
+            padding_out: Pair[int] | int = ...,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: Pair[int],
+            kernel_size: Pair[int],
+            dilation: Pair[int],
+            groups: int,
+            padding: Pair[int],
+            padding_out: Pair[int],
+            channels: Pair[int],
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """In each dim `(size - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1`."""
         return convolution_layers.conv_transpose2d(
@@ -148,6 +252,58 @@ class ConvTranspose3d(Module, config=ConvTranspose3dConfig):
     padding: Triple[int]
     padding_out: Triple[int]
     channels: Pair[int]
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            channels_in: int,
+            channels_out: int,
+            kernel_size: Triple[int] | int,
+            stride: Triple[int] | int = ...,
+            padding: Triple[int] | int = ...,
+            padding_out: Triple[int] | int = ...,
+            groups: int = 1,
+            bias: bool = True,
+            dilation: Triple[int] | int = ...,
+            *,
+            initializer: Initializer | str = ...,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            channels: Pair[int],
+            kernel_size: Triple[int] | int,
+            stride: Triple[int] | int = ...,
+            dilation: Triple[int] | int = ...,
+            groups: int = 1,
+            padding: Triple[int] | int = ...,
+            padding_out: Triple[int] | int = ...,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            weight: Tensor,
+            bias: Tensor | None = None,
+            *,
+            stride: Triple[int],
+            kernel_size: Triple[int],
+            dilation: Triple[int],
+            groups: int,
+            padding: Triple[int],
+            padding_out: Triple[int],
+            channels: Pair[int],
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """In each dim `(size - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1`."""

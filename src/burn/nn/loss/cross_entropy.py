@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.config.faults import instead
@@ -178,6 +178,25 @@ class BinaryCrossEntropyLoss(Module, config=BinaryCrossEntropyLossConfig):
     weights: Tensor | None = None  # (classes,), or one for each label where there is one dim
     smoothing: float | None = None
     logits: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            weights: list[float] | None = None,
+            smoothing: float | None = None,
+            logits: bool = False,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self, weights: Tensor | None = None, smoothing: float | None = None, logits: bool = False
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
         """The loss, of shape [1]."""

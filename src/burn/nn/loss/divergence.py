@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -27,6 +27,10 @@ class KLDivLoss(Module, config=KLDivLossConfig):
     """How much a predicted distribution (given by its logarithms) differs from a target distribution."""
 
     log_target: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, log_target: bool = False, *, device: Device | None = None) -> None: ...
 
     def forward(
         self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
@@ -60,6 +64,10 @@ class CTCLoss(Module, config=CTCLossConfig):
 
     blank: int = 0
     zero_infinity: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, blank: int = 0, zero_infinity: bool = False, *, device: Device | None = None) -> None: ...
 
     def forward(
         self,

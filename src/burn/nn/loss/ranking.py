@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -39,6 +39,12 @@ class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
     margin: float = 0.0
     reduction: Reduction = Reduction.Mean
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self, margin: float = 0.0, reduction: Reduction | str = ..., *, device: Device | None = None
+        ) -> None: ...
+
     def forward(self, input1: Tensor[Any], input2: Tensor[Any], target: Tensor[Any]) -> Tensor[Any]:
         """The loss, of shape [1]: two tensors (rows, features) and targets (rows,) of 1 and -1."""
         return reduced(self.forward_no_reduction(input1, input2, target), self.reduction)
@@ -73,6 +79,10 @@ class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
 
     margin: float = 1.0
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, margin: float = 1.0, *, device: Device | None = None) -> None: ...
+
     def forward(
         self, distances: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
     ) -> Tensor[Any]:
@@ -99,6 +109,10 @@ class MarginRankingLoss(Module, config=MarginRankingLossConfig):
     """With target 1 the first should rank above the second, with -1 below."""
 
     margin: float = 0.0
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, margin: float = 0.0, *, device: Device | None = None) -> None: ...
 
     def forward(
         self, input1: Tensor[Any], input2: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
@@ -131,6 +145,10 @@ class MultiMarginLoss(Module, config=MultiMarginLossConfig):
 
     margin: float = 1.0
     p: int = 1
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, margin: float = 1.0, p: int = 1, *, device: Device | None = None) -> None: ...
 
     def forward(self, scores: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto) -> Tensor[Any]:
         """The loss, of shape [1]: scores (rows, classes) and class numbers (rows,)."""
@@ -187,6 +205,18 @@ class TripletMarginLoss(Module, config=TripletMarginLossConfig):
     p: float = 2.0
     eps: float = 1e-6
     swap: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            margin: float = 1.0,
+            p: float = 2.0,
+            eps: float = 1e-06,
+            swap: bool = False,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(
         self,

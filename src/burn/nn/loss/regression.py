@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -52,6 +52,10 @@ class HuberLoss(Module, config=HuberLossConfig):
 
     delta: float
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, delta: float, *, device: Device | None = None) -> None: ...
+
     def forward(
         self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
     ) -> Tensor[Any]:
@@ -86,6 +90,10 @@ class SmoothL1Loss(Module, config=SmoothL1LossConfig):
     """The Huber loss divided by `beta`: a line of slope 1 beyond it."""
 
     beta: float = 1.0
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, beta: float = 1.0, *, device: Device | None = None) -> None: ...
 
     def forward(
         self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
@@ -150,6 +158,12 @@ class PoissonNllLoss(Module, config=PoissonNllLossConfig):
     full: bool = False
     eps: float = 1e-8
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self, log_input: bool = True, full: bool = False, eps: float = 1e-08, *, device: Device | None = None
+        ) -> None: ...
+
     def forward(
         self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
     ) -> Tensor[Any]:
@@ -190,6 +204,10 @@ class GaussianNLLLoss(Module, config=GaussianNLLLossConfig):
 
     full: bool = False
     eps: float = 1e-6
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, full: bool = False, eps: float = 1e-06, *, device: Device | None = None) -> None: ...
 
     def forward(
         self,

@@ -6,7 +6,7 @@ batch is biased where it normalizes and unbiased where it is remembered. Elsewhe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -54,6 +54,20 @@ class BatchNorm(Module, config=BatchNormConfig):
     running_var: State  # (channels,)
     momentum: float
     epsilon: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self, num_features: int, epsilon: float = 1e-05, momentum: float = 0.1, *, device: Device | None = None
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self, gamma: Tensor, beta: Tensor, running_mean: State, running_var: State, momentum: float, epsilon: float
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape. In training the running statistics move by `momentum` towards the batch's."""

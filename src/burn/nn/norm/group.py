@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -44,6 +44,33 @@ class GroupNorm(Module, config=GroupNormConfig):
     epsilon: float
     affine: bool
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            num_groups: int,
+            num_channels: int,
+            epsilon: float = 1e-05,
+            affine: bool = True,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            gamma: Tensor | None = None,
+            beta: Tensor | None = None,
+            *,
+            num_groups: int,
+            num_channels: int,
+            epsilon: float,
+            affine: bool,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, num_channels, ...) to the same shape."""
         return group_norm(x, self.num_groups, self.gamma, self.beta, self.epsilon)
@@ -79,6 +106,26 @@ class InstanceNorm(Module, config=InstanceNormConfig):
     num_channels: int
     epsilon: float
     affine: bool
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self, num_channels: int, epsilon: float = 1e-05, affine: bool = True, *, device: Device | None = None
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            gamma: Tensor | None = None,
+            beta: Tensor | None = None,
+            *,
+            num_channels: int,
+            epsilon: float,
+            affine: bool,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, num_channels, ...) to the same shape."""

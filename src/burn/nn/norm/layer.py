@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -40,6 +40,18 @@ class LayerNorm(Module, config=LayerNormConfig):
     beta: Param  # (d_model,); None without a bias, which records older than that choice cannot say
     epsilon: float
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self, d_model: int, epsilon: float = 1e-05, *, bias: bool = True, device: Device | None = None
+        ) -> None: ...
+
+        @overload
+        def __init__(self, gamma: Tensor, beta: Tensor, epsilon: float) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(..., d_model) to the same shape."""
         return layer_norm(x, self.gamma, self.beta, self.epsilon)
@@ -70,6 +82,16 @@ class RmsNorm(Module, config=RmsNormConfig):
 
     gamma: Param  # (d_model,)
     epsilon: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(self, d_model: int, epsilon: float = 1e-05, *, device: Device | None = None) -> None: ...
+
+        @overload
+        def __init__(self, gamma: Tensor, epsilon: float) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(..., d_model) to the same shape."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.device import Device
@@ -35,6 +35,12 @@ class LocalResponseNorm(Module, config=LocalResponseNormConfig):
     alpha: float
     beta: float
     k: float
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0, *, device: Device | None = None
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, ...) to the same shape; channels beyond the ends count as zeros."""

@@ -6,7 +6,7 @@ Window `i` of `count` over `size` elements goes from `floor(i * size / count)` t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -32,6 +32,10 @@ class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
 
     output_size: int
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, output_size: int, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, length) to (batch, channels, output_size)."""
         return adaptive_avg_pool1d(x, self.output_size)
@@ -53,6 +57,10 @@ class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
 
     output_size: Pair[int]
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, output_size: Pair[int] | int, *, device: Device | None = None) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, height, width) to (batch, channels, *output_size)."""
         return adaptive_avg_pool2d(x, self.output_size)
@@ -73,6 +81,10 @@ class AdaptiveAvgPool3d(Module, config=AdaptiveAvgPool3dConfig):
     """Takes the means of `output_size` windows of (batch, channels, depth, height, width)."""
 
     output_size: Triple[int]
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(self, output_size: Triple[int] | int, *, device: Device | None = None) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, depth, height, width) to (batch, channels, *output_size)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -43,6 +44,19 @@ class AvgPool1d(Module, config=AvgPool1dConfig):
     padding: PaddingConfig1d
     count_include_pad: bool
     ceil_mode: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: int,
+            stride: int | None = None,
+            padding: PaddingConfig1d | str | int | Sequence[int] = ...,
+            *,
+            count_include_pad: bool = True,
+            ceil_mode: bool = False,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, length) to (batch, channels, windows)."""
@@ -85,6 +99,19 @@ class AvgPool2d(Module, config=AvgPool2dConfig):
     count_include_pad: bool
     ceil_mode: bool = False
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: Pair[int] | int,
+            strides: Pair[int] | int | None = None,
+            padding: PaddingConfig2d | str | int | Sequence[int] = ...,
+            *,
+            count_include_pad: bool = True,
+            ceil_mode: bool = False,
+            device: Device | None = None,
+        ) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, height, width) to (batch, channels, rows, columns)."""
         return means(
@@ -126,6 +153,19 @@ class AvgPool3d(Module, config=AvgPool3dConfig):
     padding: PaddingConfig3d
     count_include_pad: bool
     ceil_mode: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: Triple[int] | int,
+            strides: Triple[int] | int | None = None,
+            padding: PaddingConfig3d | str | int | Sequence[int] = ...,
+            *,
+            count_include_pad: bool = True,
+            ceil_mode: bool = False,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, depth, height, width) to (batch, channels, layers, rows, columns)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -40,6 +41,19 @@ class MaxPool1d(Module, config=MaxPool1dConfig):
     padding: PaddingConfig1d
     dilation: int
     ceil_mode: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: int,
+            stride: int | None = None,
+            padding: PaddingConfig1d | str | int | Sequence[int] = ...,
+            dilation: int = 1,
+            ceil_mode: bool = False,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, length) to (batch, channels, windows)."""
@@ -80,6 +94,19 @@ class MaxPool2d(Module, config=MaxPool2dConfig):
     dilation: Pair[int]
     ceil_mode: bool = False
 
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: Pair[int] | int,
+            strides: Pair[int] | int | None = None,
+            padding: PaddingConfig2d | str | int | Sequence[int] = ...,
+            dilation: Pair[int] | int = ...,
+            ceil_mode: bool = False,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, height, width) to (batch, channels, rows, columns)."""
         return maxima("max_pool2d", x, self.padding.pairs, self.kernel_size, self.stride, self.dilation, self.ceil_mode)
@@ -116,6 +143,19 @@ class MaxPool3d(Module, config=MaxPool3dConfig):
     padding: PaddingConfig3d
     dilation: Triple[int]
     ceil_mode: bool = False
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            kernel_size: Triple[int] | int,
+            strides: Triple[int] | int | None = None,
+            padding: PaddingConfig3d | str | int | Sequence[int] = ...,
+            dilation: Triple[int] | int = ...,
+            ceil_mode: bool = False,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """(batch, channels, depth, height, width) to (batch, channels, layers, rows, columns)."""

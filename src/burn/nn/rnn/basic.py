@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -50,6 +50,37 @@ class Rnn(Module, config=RnnConfig):
     reverse: bool
     clip: float | None
     hidden_activation: Activation
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_input: int,
+            d_hidden: int,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            batch_first: bool = True,
+            reverse: bool = False,
+            clip: float | None = None,
+            hidden_activation: ActivationConfig | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            gate: GateController,
+            d_hidden: int,
+            batch_first: bool,
+            reverse: bool,
+            clip: float | None = None,
+            *,
+            hidden_activation: Activation,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(self, input: Tensor[Any], state: RnnState | None = None) -> tuple[Tensor[Any], RnnState]:
         """All hidden states and the last one: (batch, length, d_input) to (batch, length, d_hidden)."""
@@ -106,6 +137,21 @@ class BiRnn(Bidirectional[Rnn], config=BiRnnConfig):
     `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
     (batch, length, 2 * d_hidden), the forward direction first, and the last state.
     """
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            d_input: int,
+            d_hidden: int,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            batch_first: bool = True,
+            clip: float | None = None,
+            hidden_activation: ActivationConfig | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def _run(self, input: Tensor[Any], state: RnnState | None = None) -> tuple[Tensor[Any], RnnState]:
         halves = self._halves(input, None if state is None else state.hidden)

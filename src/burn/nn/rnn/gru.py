@@ -9,7 +9,7 @@ With `reset_after=False` the reset gate acts on `h` before the product: `tanh(x 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -68,6 +68,35 @@ class Gru(Module, config=GruConfig):
     new_gate: GateController
     d_hidden: int
     reset_after: bool
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_input: int,
+            d_hidden: int,
+            bias: bool = True,
+            reset_after: bool = True,
+            initializer: Initializer | str = ...,
+            gate_activation: ActivationConfig | str = ...,
+            hidden_activation: ActivationConfig | str = ...,
+            clip: float | None = None,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            update_gate: GateController,
+            reset_gate: GateController,
+            new_gate: GateController,
+            d_hidden: int,
+            reset_after: bool,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def _configure(self, config: GruConfig, device: Device | None) -> None:
         def gate() -> GateController:
@@ -173,6 +202,23 @@ class BiGru(Bidirectional[Gru], config=BiGruConfig):
     `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
     (batch, length, 2 * d_hidden), the forward direction first, and the last state.
     """
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            d_input: int,
+            d_hidden: int,
+            bias: bool = True,
+            reset_after: bool = True,
+            initializer: Initializer | str = ...,
+            batch_first: bool = True,
+            gate_activation: ActivationConfig | str = ...,
+            hidden_activation: ActivationConfig | str = ...,
+            clip: float | None = None,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def _run(self, input: Tensor[Any], state: Tensor[Any] | None = None) -> tuple[Tensor[Any], Tensor[Any]]:
         results = [

@@ -6,7 +6,7 @@ c = f * c + i * g                        h = o * tanh(c)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -54,6 +54,38 @@ class Lstm(Module, config=LstmConfig):
     output_gate: GateController
     cell_gate: GateController
     d_hidden: int
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_input: int,
+            d_hidden: int,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            batch_first: bool = True,
+            reverse: bool = False,
+            clip: float | None = None,
+            input_forget: bool = False,
+            gate_activation: ActivationConfig | str = ...,
+            cell_activation: ActivationConfig | str = ...,
+            hidden_activation: ActivationConfig | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            input_gate: GateController,
+            forget_gate: GateController,
+            output_gate: GateController,
+            cell_gate: GateController,
+            d_hidden: int,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def _configure(self, config: LstmConfig, device: Device | None) -> None:
         def gate() -> GateController:
@@ -134,6 +166,24 @@ class BiLstm(Bidirectional[Lstm], config=BiLstmConfig):
     `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
     (batch, length, 2 * d_hidden), the forward direction first, and the last state.
     """
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        def __init__(
+            self,
+            d_input: int,
+            d_hidden: int,
+            bias: bool = True,
+            initializer: Initializer | str = ...,
+            batch_first: bool = True,
+            clip: float | None = None,
+            input_forget: bool = False,
+            gate_activation: ActivationConfig | str = ...,
+            cell_activation: ActivationConfig | str = ...,
+            hidden_activation: ActivationConfig | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
 
     def _run(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
         cells = self._halves(input, None if state is None else state.cell)

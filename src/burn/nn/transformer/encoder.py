@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -81,6 +81,40 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
     dropout: float
     norm_first: bool
     quiet_softmax: bool
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_model: int,
+            d_ff: int,
+            n_heads: int,
+            n_layers: int,
+            dropout: float = 0.1,
+            norm_first: bool = False,
+            quiet_softmax: bool = False,
+            initializer: Initializer | str = ...,
+            activation: ActivationConfig | str = ...,
+            layer_norm_eps: float = 1e-05,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            layers: list[TransformerEncoderLayer],
+            d_model: int,
+            d_ff: int,
+            n_heads: int,
+            n_layers: int,
+            dropout: float,
+            norm_first: bool,
+            quiet_softmax: bool,
+        ) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     def forward(
         self, input: TransformerEncoderInput | Tensor[Any], mask_pad: Mask = None, mask_attn: Mask = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -46,6 +46,25 @@ class PositionWiseFeedForward(Module, config=PositionWiseFeedForwardConfig):
     linear_outer: Linear
     dropout: Dropout
     gelu: Module  # the activation, of whatever kind; records know it by this name
+
+    if TYPE_CHECKING:  # written by tools/typed_constructors.py
+
+        @overload
+        def __init__(
+            self,
+            d_model: int,
+            d_ff: int,
+            dropout: float = 0.1,
+            initializer: Initializer | str = ...,
+            activation: ActivationConfig | str = ...,
+            *,
+            device: Device | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(self, linear_inner: Linear, linear_outer: Linear, dropout: Dropout, gelu: Module) -> None: ...
+
+        def __init__(self, *args: object, **kwargs: object) -> None: ...
 
     @property
     def activation(self) -> Module:
