@@ -30,10 +30,17 @@ Kernel = Callable[..., Any]
 
 
 class Generator:
-    """A counter-based random stream: a seed, and an offset that each draw moves forward.
+    """A counter-based random stream: a `seed`, and an offset that each draw moves forward.
 
     Element `i` of a draw depends on nothing but the seed and `offset + i // 4`, so a draw can be
     recorded, split or repeated elsewhere with the same numbers.
+
+    >>> from burn.device import Generator
+    >>> generator = Generator(7)
+    >>> before = generator.state()
+    >>> generator.reserve(10), generator.state()
+    ((7, 0), (7, 3))
+    >>> generator.restore(before)
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -80,6 +87,14 @@ class KernelTable(dict["Op", "Kernel | None"]):
 
 class _Interned(type):
     """Gives the same instance for the same arguments."""
+
+    @property
+    def __signature__(cls) -> Any:
+        """What `help` shows: the arguments of the constructor."""
+        import inspect
+
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
+import pkgutil
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -23,6 +24,13 @@ burn.nn.rnn burn.nn.transformer burn.optim burn.quantization burn.record burn.tr
 burn.train.logger burn.train.metric burn.train.renderer burn.train.strategy
 burn_import.common burn_import.onnx burn_import.pytorch burn_import.safetensors furnace
 """.split()  # the order decides under which name a thing is listed that has several
+
+GIVEN = """
+burn:Distribution.Bernoulli burn:Distribution.Uniform burn:Distribution.Normal burn.device:Generator
+burn.backend.cpu.memory:MemoryUse burn.engine.tuning:Report burn.tensor.closeness:Closeness
+burn.tensor.methods.creation:tensor
+""".split()
+"""What public names hold, are, or give."""
 
 OF_DEVICES = "autodiff inner base is_autodiff seed generator sync memory".split()
 """What users call of a device. The rest is what the framework asks of backends."""
@@ -53,9 +61,8 @@ class Public(NamedTuple):
             return []
         if getattr(self.value, "_is_protocol", False):
             return []
-        called = self.value.__init__ if self.is_class and issubclass(self.value, Device) else self.value
         try:
-            names = list(inspect.signature(called).parameters)
+            names = list(inspect.signature(self.value).parameters)
         except (TypeError, ValueError):  # written in C
             return []
         return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
@@ -101,14 +108,18 @@ def public_names() -> list[Public]:
         function = each.value.fget if isinstance(each.value, property) else each.value
         return _is_ours(function) and found.setdefault(id(function), each) is each
 
+    def add_all(name: str, value: Any) -> None:
+        if add(Public(name, value, None)) and isinstance(value, type):
+            for member in _members(name, value):
+                add(member)
+
     for module_name in MODULES:
         module = importlib.import_module(module_name)
         exports = {name: getattr(module, name) for name in _exports(module) if not name.startswith("_")}
         # Bases come first, so that a method goes by the name of the class which has it.
         for name, value in sorted(exports.items(), key=lambda each: len(getattr(each[1], "__mro__", ()))):
-            if not isinstance(value, type | types.FunctionType):
-                continue
-            if add(Public(f"{module_name}.{name}", value, None)) and isinstance(value, type):
-                for member in _members(f"{module_name}.{name}", value):
-                    add(member)
+            if isinstance(value, type | types.FunctionType):
+                add_all(f"{module_name}.{name}", value)
+    for path in GIVEN:
+        add_all(path.replace(":", "."), pkgutil.resolve_name(path))
     return sorted(found.values(), key=lambda each: each.name)

@@ -28,7 +28,12 @@ _BOLD = "1"
 
 
 class Closeness(NamedTuple):
-    """The outcome at one tolerance."""
+    """How many elements are close at one tolerance: `close` of `total` at `epsilon`.
+
+    >>> from burn.tensor.closeness import Closeness
+    >>> Closeness(0.1, 9, 10).percentage, Closeness(0.1, 9, 10).label
+    (90.0, 'WARN')
+    """
 
     epsilon: float
     close: int

@@ -28,9 +28,6 @@ def _number(owner: str, name: str, value: Any) -> float:
 class Distribution:
     """The law of random elements: `Default`, `Bernoulli(p)`, `Uniform(low, high)` or `Normal(mean, std)`.
 
-    Arguments:
-        args, kwargs: none: one of the four is chosen.
-
     >>> Tensor.random([3], burn.Distribution.Uniform(-1.0, 1.0)).to_data()
     TensorData([-0.20190716, 0.76104033, 0.47142553], shape=[3], dtype=f32)
     """
@@ -53,7 +50,11 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Default(Distribution):
-    """Uniform from 0 up to, but not including, 1."""
+    """Uniform from 0 up to, but not including, 1.
+
+    >>> Tensor.random([2], burn.Distribution.Default).to_data()
+    TensorData([0.39904642, 0.88052016], shape=[2], dtype=f32)
+    """
 
     def __repr__(self) -> str:
         return "Distribution.Default"
@@ -61,7 +62,11 @@ class Default(Distribution):
 
 @dataclass(frozen=True)
 class Bernoulli(Distribution):
-    """1 with a probability, 0 otherwise."""
+    """1 with a `probability`, 0 otherwise.
+
+    >>> Tensor.random([4], burn.Distribution.Bernoulli(0.5)).tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
 
     probability: float
 
@@ -77,7 +82,11 @@ class Bernoulli(Distribution):
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Evenly from `low` up to, but not including, `high`."""
+    """Evenly from `low` up to, but not including, `high`.
+
+    >>> Tensor.int_random([3], burn.Distribution.Uniform(0, 10)).tolist()
+    [3, 8, 7]
+    """
 
     low: float
     high: float
@@ -96,7 +105,11 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class Normal(Distribution):
-    """The bell curve with a mean and a standard deviation."""
+    """The bell curve with a `mean` and a standard deviation, `std`.
+
+    >>> Tensor.random([2], burn.Distribution.Normal(10.0, 0.1)).to_data()
+    TensorData([10.073793, 9.931156], shape=[2], dtype=f32)
+    """
 
     mean: float
     std: float

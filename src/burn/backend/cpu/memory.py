@@ -54,7 +54,18 @@ def default_limit() -> int:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Bytes in buffers, bytes kept for later buffers, the most there ever was in buffers, and what plans keep."""
+    """Bytes that a device takes.
+
+    Arguments:
+        live: in buffers of results that somebody holds.
+        cached: kept for later buffers.
+        peak: the most there ever was in buffers.
+        plans: what plans keep to run again.
+
+    >>> use = burn.Cpu().memory()
+    >>> use.peak >= use.live
+    True
+    """
 
     live: int
     cached: int

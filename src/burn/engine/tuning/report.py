@@ -36,9 +36,17 @@ class Row:
 
 @dataclass
 class Report:
-    """All questions of a plan that were measured, and seconds of whole runs `before` and `after`; 0 if none changed.
+    """All questions of a plan that were measured: what `burn.tune` gives.
 
-    `kept_defaults` tells that the winners were not faster together, and nothing was changed.
+    Arguments:
+        rows: a question each.
+        before, after: seconds of whole runs; 0 if nothing changed.
+        kept_defaults: whether the winners were not faster together, so that nothing was changed.
+        note: what is printed where there are no rows.
+
+    >>> from burn.engine.tuning import Report
+    >>> print(Report([]))
+    nothing to measure: every answer is known, or the plan leaves no choice
     """
 
     rows: list[Row]
