@@ -76,7 +76,11 @@ class AsgiApp:
 
 
 def asgi_app(model: Any = None, **options: Any) -> AsgiApp:
-    """An ASGI application that serves a model, loaded and warmed here. Options are those of `Server`."""
+    """An ASGI application that serves a model, loaded and warmed here. `options` are those of `Server`.
+
+    >>> import furnace
+    >>> app = furnace.asgi_app(nn.Linear(4, 2), inputs=[furnace.TensorSpec("x", "FP32", ("batch", 4))])
+    """
     server = Server(model, **options)
     server.load()
     return AsgiApp(server, limit=int(server.settings.max_body_mb * (1 << 20)))

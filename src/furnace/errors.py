@@ -8,7 +8,16 @@ from burn.errors import BurnError
 
 
 class FurnaceError(BurnError):
-    """A fault with the HTTP status that says whose it is. `details` goes into the answer as it is."""
+    """A fault with the HTTP status that says whose it is. `details` goes into the answer as it is.
+
+    A served function may raise one:
+
+    >>> from furnace import FurnaceError
+    >>> class TooDark(FurnaceError):
+    ...     status, code = 422, "TOO_DARK"
+    >>> TooDark("the image is black", details={"mean": 0.0}).status
+    422
+    """
 
     status = 500
     code = "INTERNAL_ERROR"
@@ -116,4 +125,13 @@ class InferenceFailed(FurnaceError):
 
 
 class ModelError(BurnError, ValueError):
-    """A model that cannot be loaded; raised at start, never hidden behind a stand-in."""
+    """A model that cannot be loaded; raised at start, never hidden behind a stand-in.
+
+    >>> from pathlib import Path
+    >>> from furnace import ModelError, open_model
+    >>> try:
+    ...     open_model(Path("mnist_burn.mpk"), burn.NdArray())
+    ... except ModelError as error:
+    ...     print(str(error).split(":")[0])
+    model
+    """

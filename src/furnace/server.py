@@ -38,7 +38,16 @@ log = logging.getLogger("furnace")
 
 
 class Server:
-    """Serves models over HTTP. Models are given here, or named by the settings."""
+    """Serves models over HTTP: a module, a path or a function here, or those named by the settings.
+
+    `inputs` and `outputs` (`TensorSpec`s) describe a module or a function, `name` is what clients call it; `settings`
+    or single `values`, such as `port=8080`, say how. `run` serves until SIGTERM or SIGINT.
+
+    >>> import furnace
+    >>> model = nn.Linear(4, 2)
+    >>> server = furnace.Server(model, inputs=[furnace.TensorSpec("x", "FP32", ("batch", 4))], port=8080)
+    >>> server.run()  # doctest: +SKIP
+    """
 
     def __init__(
         self,
@@ -87,7 +96,7 @@ class Server:
         asyncio.run(self._serve())
 
     async def start(self, *, sock: Any = None) -> int:
-        """Listen in the running loop; gives the port."""
+        """Listen in the running loop; gives the port. `sock` is a socket that is bound already."""
         settings = self.settings
         limits = Limits(
             body_bytes=int(settings.max_body_mb * MEGABYTE),

@@ -21,7 +21,15 @@ Size = int | str | None
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """One input or output. `shape` is None when even the rank is open, `datatype` None when any will do."""
+    """One input or output of a served model: its `name`, `datatype` and `shape`.
+
+    A size is a number, a name (the same name is the same size everywhere), or None for any. `shape` is None when even
+    the rank is open, `datatype` None when any will do. `optional` inputs may be left out.
+
+    >>> from furnace import TensorSpec
+    >>> TensorSpec("image", "FP32", ("batch", 28, 28)).wire_shape
+    [-1, 28, 28]
+    """
 
     name: str
     datatype: str | None = "FP32"
@@ -49,7 +57,15 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The inputs and outputs of a model, in order."""
+    """The `inputs` and `outputs` of a model, in order.
+
+    >>> from furnace import Signature, TensorSpec
+    >>> signature = Signature((TensorSpec("x", "FP32", ("batch", 4)),), (TensorSpec("y", "FP32", ("batch", 2)),))
+    >>> signature.batch_symbol
+    'batch'
+    >>> [array.shape for array in signature.checked({"x": np.zeros((3, 4), np.float32)}, limit=1000, finite=True)]
+    [(3, 4)]
+    """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -66,7 +82,10 @@ class Signature:
         return [each.described() for each in self.inputs]
 
     def checked(self, arrays: Mapping[str, Array], *, limit: int, finite: bool) -> list[Array | None]:
-        """The inputs in order; InvalidInput with every fault when they are not what the model takes."""
+        """The inputs (`arrays` by name) in order; InvalidInput with every fault when they are not what the model takes.
+
+        `limit` is how many elements an input may have; `finite` refuses NaN and infinity.
+        """
         faults: list[str] = []
         known = {each.name for each in self.inputs}
         for name in arrays:

@@ -15,7 +15,16 @@ from furnace.server import Server
 
 
 class TestServer:
-    """Starts on entering, ends on leaving. Takes what `Server` takes."""
+    """A real server on a port of the system's choice, in a thread of its own: for tests and notebooks.
+
+    It starts on entering and ends on leaving. It takes what `Server` takes: a model, and its arguments as `options`.
+
+    >>> import furnace
+    >>> inputs = [furnace.TensorSpec("x", "FP32", ("batch", 4))]
+    >>> with furnace.TestServer(nn.Linear(4, 2), inputs=inputs) as server, server.client() as client:
+    ...     {name: array.shape for name, array in client.infer({"x": np.ones((3, 4), np.float32)}).items()}
+    {'output': (3, 2)}
+    """
 
     __test__ = False  # not a test case, whatever its name says
 
@@ -40,7 +49,7 @@ class TestServer:
         return f"{self.server.settings.host}:{self.server.grpc_port}"
 
     def client(self, **options: Any) -> Client:
-        """A client of this server; it is closed with it."""
+        """A client of this server, which is closed with it; `options` are those of `Client`."""
         made = Client(self.url, **options)
         self._clients.append(made)
         return made

@@ -65,8 +65,9 @@ def is_shown(each: Public) -> bool:
 
 
 def around(each: Public) -> list[str]:
-    """What help shows beside a method: the docstrings of its class and bases, and of the methods which it overrides."""
-    bases = each.owner.__mro__[:-1] if each.owner else ()
+    """What stands near a class or method: docstrings of its bases, its class, the methods which it overrides."""
+    cls = each.value if each.is_class else each.owner
+    bases = cls.__mro__[:-1] if cls else ()
     found = [*bases, *(base.__dict__.get(each.name.rpartition(".")[2]) for base in bases)]
     return [inspect.cleandoc(getattr(one, "__doc__", None) or "") for one in found]
 

@@ -19,12 +19,24 @@ from burn.errors import ArgumentError
 class Config(Stored):
     """Base of configs: a subclass declares typed fields, with defaults where it has them.
 
-    class ModelConfig(Config):
-        num_classes: int
-        hidden_size: int
-        dropout: float = 0.5
+    Values are checked when a config is made, `with_<field>` gives a changed copy, `save` and `load` are JSON.
 
-    ModelConfig(10, 512).with_dropout(0.2).save("config.json")
+    >>> from burn import Config
+    >>> class ModelConfig(Config):
+    ...     num_classes: int
+    ...     hidden_size: int
+    ...     dropout: float = 0.5
+    >>> config = ModelConfig(10, 512).with_dropout(0.2)
+    >>> config.replace(hidden_size=64)
+    ModelConfig(num_classes=10, hidden_size=64, dropout=0.2)
+    >>> config.save("config.json")
+    >>> ModelConfig.load("config.json") == config
+    True
+    >>> ModelConfig.from_json(config.to_json()) == ModelConfig.from_dict(config.to_dict())
+    True
+    >>> from pathlib import Path
+    >>> ModelConfig.load_binary(Path("config.json").read_bytes()).dropout
+    0.2
     """
 
     def __getattr__(self, name: str) -> Callable[..., Self]:

@@ -17,7 +17,18 @@ Element = TypeVar("Element")
 
 
 class Length:
-    """How long a sequence is: `Annotated[Sequence[int], Length(2)]` takes `[3, 3]` and `(3, 3)`, and holds a tuple."""
+    """How long a sequence is: `Annotated[Sequence[int], Length(2)]` takes two ints, as `count` says, and holds a tuple.
+
+    `Pair[int]` and `Triple[int]` are the usual ones.
+
+    >>> from collections.abc import Sequence
+    >>> from typing import Annotated
+    >>> from burn.config import Config, Length
+    >>> class WindowConfig(Config):
+    ...     size: Annotated[Sequence[int], Length(2)]
+    >>> WindowConfig([3, 5]).size
+    (3, 5)
+    """
 
     __slots__ = ("count",)
 

@@ -59,17 +59,36 @@ if TYPE_CHECKING:
 else:
 
     def variant(*positions: Any, **fields: Any) -> _Variant:
-        """Declare a variant: without fields, with named ones (`h=int, w=int`), or with positions only (`int, int`)."""
+        """Declare a variant: without `fields`, with named ones (`h=int, w=int`), or with `positions` only (`int, int`).
+
+        >>> from burn.config import Enumeration, variant
+        >>> class Activation(Enumeration):
+        ...     Relu = variant()
+        ...     LeakyRelu = variant(slope=float)
+        >>> Activation.LeakyRelu(0.1), Activation.Relu
+        (Activation.LeakyRelu(slope=0.1), Activation.Relu)
+        """
         if positions and fields:
             fail("variant", ["fields have names or positions, not both"])
         return _Variant(positions, fields)
 
 
 class Enumeration(Stored):
-    """Base of enumerations: a subclass is an enumeration, and a subclass of that is one of its variants.
+    """One of several variants, some with fields of their own; written as Rust's serde writes an enum.
 
-    Written as Rust's serde writes an enum: `"Same"`, `{"Explicit": {"h": 1, "w": 1}}`. With `positional=True` a
-    variant is written without the names of its fields: `{"Explicit": [1, 1]}`, `{"Value": 0.5}`.
+    `"Same"`, `{"Explicit": {"h": 1, "w": 1}}`. With `positional=True` a variant is written without the names of its
+    fields.
+
+    >>> from burn.config import Enumeration, variant
+    >>> class Padding(Enumeration):
+    ...     Same = variant()
+    ...     Explicit = variant(h=int, w=int)
+    >>> Padding.Explicit(1, 2), list(Padding.variants())
+    (Padding.Explicit(h=1, w=2), ['Same', 'Explicit'])
+    >>> match Padding.Explicit(1, 2):
+    ...     case Padding.Explicit(h, w):
+    ...         print(h + w)
+    3
     """
 
     __enumeration: ClassVar[type[Enumeration] | None] = None

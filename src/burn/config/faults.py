@@ -20,13 +20,31 @@ LONGEST = 80
 
 
 class ConfigError(BurnError, ValueError):
-    """Values that a config does not take, or text that does not describe one. `faults` has each of them."""
+    """Values that a config does not take, or text that does not describe one. `faults` has each of them.
+
+    >>> from burn.config import ConfigError
+    >>> from burn.optim import AdamConfig
+    >>> try:
+    ...     AdamConfig(beta_1="high", epsilon=None)
+    ... except ConfigError as error:
+    ...     print(len(error.faults), error.faults[0])
+    2 beta_1: expected float, got 'high'
+    """
 
     faults: tuple[str, ...] = ()
 
 
 class ConfigFileNotFound(ConfigError, FileNotFoundError):
-    """A config asked of a file that is not there."""
+    """A config asked of a file that is not there. It is a `FileNotFoundError` too.
+
+    >>> from burn.config import ConfigFileNotFound
+    >>> from burn.optim import AdamConfig
+    >>> try:
+    ...     AdamConfig.load("config.json")
+    ... except ConfigFileNotFound as error:
+    ...     print(error)
+    AdamConfig.load('config.json'): there is no such file; save one with config.save(path)
+    """
 
 
 class Fault(NamedTuple):

@@ -208,7 +208,7 @@ class Fields:
         return made
 
     def replace(self, /, **changes: Any) -> Self:
-        """A copy with other values for some of its fields."""
+        """A copy with other values for some of its fields: `changes` by name."""
         cls = type(self)
         table = cls._table()
         values = vars(self)

@@ -54,7 +54,7 @@ class Stored(Fields):
 
     @classmethod
     def load_binary(cls, data: bytes) -> Self:
-        """Read the value from the bytes of a file, such as one that a package carries."""
+        """Read the value from the `data` of a file, such as one that a package carries."""
         return cls._read(bytes(data), f"{cls._title()}.load_binary")
 
     @classmethod

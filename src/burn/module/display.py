@@ -28,7 +28,15 @@ from burn.tensor import Tensor
 
 @dataclass(frozen=True)
 class DisplaySettings:
-    """What is shown. Settings of a module hold for everything in it that says nothing else."""
+    """What is shown of modules. Settings of a module hold for everything in it that says nothing else.
+
+    `show_all_attributes` adds parameters and constants, `show_param_id` their ids; `show_num_parameters` (True) ends
+    with the number of parameters; `new_line_after_attribute` (True) and `indentation_size` (2) are the layout.
+
+    >>> from burn.module import DisplaySettings
+    >>> print(nn.Linear(2, 3).format(DisplaySettings().with_show_num_parameters(False)))
+    Linear {d_input: 2, d_output: 3, bias: true}
+    """
 
     show_all_attributes: bool = False
     new_line_after_attribute: bool = True
@@ -37,23 +45,23 @@ class DisplaySettings:
     show_param_id: bool = False
 
     def with_show_all_attributes(self, flag: bool) -> DisplaySettings:
-        """Show parameters and constants of every module too."""
+        """Show parameters and constants of every module too, if `flag`."""
         return replace(self, show_all_attributes=flag)
 
     def with_new_line_after_attribute(self, flag: bool) -> DisplaySettings:
-        """Give each attribute a line of its own."""
+        """Give each attribute a line of its own, if `flag`."""
         return replace(self, new_line_after_attribute=flag)
 
     def with_show_num_parameters(self, flag: bool) -> DisplaySettings:
-        """End with the number of parameters."""
+        """End with the number of parameters, if `flag`."""
         return replace(self, show_num_parameters=flag)
 
     def with_indentation_size(self, size: int) -> DisplaySettings:
-        """Indent nested modules by this many spaces."""
+        """Indent nested modules by `size` spaces."""
         return replace(self, indentation_size=size)
 
     def with_show_param_id(self, flag: bool) -> DisplaySettings:
-        """Show the id of each parameter that is shown."""
+        """Show the id of each parameter that is shown, if `flag`."""
         return replace(self, show_param_id=flag)
 
     def optional(self) -> Self:
@@ -62,7 +70,17 @@ class DisplaySettings:
 
 
 class Content:
-    """What a module shows of itself: names with values, in order."""
+    """What a module shows of itself: names with values, in order. `Module.custom_content` is given one.
+
+    `settings` are those that hold for the module; `top_level_type` is another name than the class's.
+
+    >>> class Scale(burn.Module):
+    ...     factor: float
+    ...     def custom_content(self, content):
+    ...         return content.set_top_level_type("Scaling").add("factor", self.factor)
+    >>> Scale(2.0)
+    Scaling {factor: 2}
+    """
 
     def __init__(self, settings: DisplaySettings, top_level_type: str | None = None) -> None:
         self.display_settings = settings

@@ -20,7 +20,18 @@ from burn.module.module import Module
 
 
 class ModuleEnum(Module):
-    """A module of one of the kinds that its class annotates. Calling it calls the module inside."""
+    """A module of one of the kinds that its class annotates. Calling it calls the module inside.
+
+    `variant` is the name of the kind, `value` the module inside; a record holds both.
+
+    >>> from burn.module import ModuleEnum
+    >>> class Block(ModuleEnum):
+    ...     Dense: nn.Linear
+    ...     Nothing: nn.Identity
+    >>> block = Block.Dense(nn.Linear(2, 3))
+    >>> block.variant, block(Tensor.ones([4, 2])).shape
+    ('Dense', Shape([4, 3]))
+    """
 
     __match_args__ = ("variant", "value")
 
@@ -55,7 +66,7 @@ class ModuleEnum(Module):
         return self.variant, declared(type(self)).index(self.variant), self.value
 
     def with_variant_value(self, value: Any) -> Self:
-        """The same variant around another module."""
+        """The same variant around another module, `value`."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__[self.variant] = value

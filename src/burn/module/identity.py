@@ -15,7 +15,15 @@ LIMIT = 1 << 64
 
 
 class ParamId(str):
-    """The id of a parameter: a string of thirteen characters. `ParamId()` draws a new one."""
+    """The id of a parameter: a string of thirteen characters that stays with it. `ParamId()` draws a new one.
+
+    `value` is the text of one that is known.
+
+    >>> from burn.module import ParamId
+    >>> id = ParamId("8vojso07rkksg")
+    >>> id, id.value
+    (ParamId('8vojso07rkksg'), 14423302305379971399)
+    """
 
     __slots__ = ()
 

@@ -6,7 +6,14 @@ from typing import Any
 
 
 class Ignored:
-    """Anything inside a module that is neither visited, moved nor recorded: `self.cache = Ignored(tensor)`."""
+    """Anything inside a module that is neither visited, moved nor recorded. `value` reads it.
+
+    >>> from burn.module import Ignored
+    >>> class Counter(burn.Module):
+    ...     seen: Ignored
+    >>> Counter(Ignored(["a", "b"])).seen.value
+    ['a', 'b']
+    """
 
     __slots__ = ("value",)
 

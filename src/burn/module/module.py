@@ -42,7 +42,27 @@ MODES = ("auto", "train", "infer")
 
 @dataclass_transform()
 class Module:
-    """The base of everything with parameters. Calling a module calls its `forward`."""
+    """The base of everything with parameters; `torch.nn.Module`. Calling a module calls its `forward`.
+
+    Annotated fields make the constructor, which takes them by position or by name. Fields are parameters (`Param`),
+    running statistics (`State`), other modules, lists, tuples and dicts of these, and constants. A module is a value:
+    methods give new modules, none changes it.
+
+    >>> class Mlp(burn.Module):
+    ...     inner: nn.Linear
+    ...     outer: nn.Linear
+    ...     def forward(self, x):
+    ...         return self.outer(self.inner(x).relu())
+    >>> model = Mlp(nn.Linear(2, 3), nn.Linear(3, 1))
+    >>> model(Tensor.ones([4, 2])).shape
+    Shape([4, 1])
+    >>> model
+    Mlp {
+      inner: Linear {d_input: 2, d_output: 3, bias: true, params: 9}
+      outer: Linear {d_input: 3, d_output: 1, bias: true, params: 4}
+      params: 13
+    }
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_flat")
 
@@ -147,11 +167,19 @@ class Module:
     # What it holds
 
     def leaves(self) -> Iterator[tuple[str, Param | State]]:
-        """Every parameter and every state with its dotted path; an object found twice comes twice."""
+        """Every parameter and every state with its dotted path; an object found twice comes twice.
+
+        >>> [path for path, _ in nn.BatchNorm(2).leaves()]
+        ['gamma', 'beta', 'running_mean', 'running_var']
+        """
         return ((path, leaf) for path, leaf in leaves(self) if isinstance(leaf, Param | State))
 
     def named_parameters(self) -> Iterator[tuple[str, Param]]:
-        """Every parameter with its dotted path, each once."""
+        """Every parameter with its dotted path, each once.
+
+        >>> [(path, tuple(param.shape)) for path, param in nn.Linear(2, 3).named_parameters()]
+        [('weight', (2, 3)), ('bias', (3,))]
+        """
         seen: set[int] = set()
         for path, leaf in leaves(self):
             if isinstance(leaf, Param) and id(leaf) not in seen:
@@ -159,34 +187,73 @@ class Module:
                 yield path, leaf
 
     def parameters(self) -> Iterator[Param]:
-        """Every parameter, each once."""
+        """Every parameter, each once.
+
+        >>> [param.shape for param in nn.Linear(2, 3).parameters()]
+        [Shape([2, 3]), Shape([3])]
+        """
         return (param for _, param in self.named_parameters())
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """This module and every module in it, with dotted paths."""
+        """This module and every module in it, with dotted paths.
+
+        >>> class Net(burn.Module):
+        ...     layers: list[nn.Linear]
+        >>> [path for path, _ in Net([nn.Linear(2, 3), nn.Linear(3, 1)]).named_modules()]
+        ['', 'layers.0', 'layers.1']
+        """
         return modules(self)
 
     def children(self) -> Iterator[tuple[str, Module]]:
-        """The modules that are fields of this one."""
+        """The modules that are fields of this one, with their names.
+
+        >>> class Net(burn.Module):
+        ...     first: nn.Linear
+        ...     dropout: nn.Dropout
+        >>> [name for name, _ in Net(nn.Linear(2, 3), nn.Dropout(0.5)).children()]
+        ['first', 'dropout']
+        """
         return ((name, self.__dict__[name]) for name in field_names(self) if isinstance(self.__dict__[name], Module))
 
     def num_params(self) -> int:
-        """The number of elements in float parameters and states, each counted once."""
+        """The number of elements in float parameters and states, each counted once.
+
+        >>> nn.Linear(2, 3).num_params()
+        9
+        """
         found = {id(leaf): leaf for _, leaf in self.leaves() if leaf.dtype.is_float}
         return sum(leaf.shape.num_elements() for leaf in found.values())
 
     def devices(self) -> list[Device]:
-        """The devices its tensors live on, in order of appearance."""
+        """The devices its tensors live on, in order of appearance.
+
+        >>> nn.Linear(2, 3).to_device(burn.NdArray()).devices()
+        [NdArray()]
+        """
         return list(dict.fromkeys(leaf.device for _, leaf in leaves(self) if isinstance(leaf, Tensor)))
 
     # Visiting and mapping
 
     def visit(self, visitor: ModuleVisitor) -> None:
-        """Show every parameter to a visitor, in order of declaration."""
+        """Show every parameter to a `visitor` (a `ModuleVisitor`), in order of declaration.
+
+        >>> from burn.module import ModuleVisitor
+        >>> class Sizes(ModuleVisitor):
+        ...     def visit_float(self, id, tensor):
+        ...         print(tensor.shape)
+        >>> nn.Linear(2, 3).visit(Sizes())
+        [2, 3]
+        [3]
+        """
         visit(self, visitor)
 
     def map(self, mapper: ModuleMapper | Callable[[Param], Any]) -> Self:
-        """A module with new values: a mapper's, or those of a function from `Param` to tensor."""
+        """A module with new values: `mapper` is a `ModuleMapper`, or a function from `Param` to tensor.
+
+        >>> model = nn.Linear(2, 3).map(lambda param: param.zeros_like())
+        >>> print(model.bias.to_data())
+        [0.0, 0.0, 0.0]
+        """
         if isinstance(mapper, ModuleMapper) or hasattr(mapper, "map_float"):
             return rebuild(self, mapped(mapper), _same)  # type: ignore[arg-type,no-any-return]
         return self._with(lambda param: _value(param, mapper(param)))
@@ -210,7 +277,11 @@ class Module:
     # Devices and gradients
 
     def to_device(self, device: Device) -> Self:
-        """This module on another device. Its parameters begin a graph of their own there."""
+        """This module on another device; also as `to`. Its parameters begin a graph of their own there.
+
+        >>> nn.Linear(2, 3).to_device(burn.NdArray().autodiff()).weight.device
+        Autodiff(NdArray())
+        """
         _check_device("to_device", device)
         return self._with(
             lambda param: param.moved(device),
@@ -221,7 +292,12 @@ class Module:
     to = to_device
 
     def fork(self, device: Device) -> Self:
-        """A copy of this module for work on `device`, with a graph and state cells of its own."""
+        """A copy of this module for work on `device`, with a graph and state cells of its own.
+
+        >>> model = nn.Linear(2, 3)
+        >>> model.fork(burn.NdArray()).weight.id == model.weight.id
+        True
+        """
         _check_device("fork", device)
         return self._with(
             lambda param: param.moved(device) if param.device is not device else _restarted(param),
@@ -230,22 +306,40 @@ class Module:
         )
 
     def autodiff(self) -> Self:
-        """This module on its device with gradients: the way back from `valid()`."""
+        """This module on its device with gradients: the way back from `valid()`.
+
+        >>> nn.Linear(2, 3).to_device(burn.NdArray()).autodiff().devices()
+        [Autodiff(NdArray())]
+        """
         return self._with(
             lambda param: param.moved(param.device.autodiff()),
             constant=lambda tensor: tensor.to_device(tensor.device.autodiff()),
         )
 
     def no_grad(self) -> Self:
-        """This module with every parameter frozen: recorded, but not changed by optimizers."""
+        """This module with every parameter frozen: recorded, but not changed by optimizers.
+
+        >>> [param.trainable for param in nn.Linear(2, 3).no_grad().parameters()]
+        [False, False]
+        """
         return self._with(lambda param: param.set_require_grad(False))
 
     def freeze(self, *paths: str) -> Self:
-        """This module with the parameters under these dotted paths frozen; without paths, all of them."""
+        """This module with the parameters under these dotted `paths` frozen; without paths, all of them.
+
+        >>> model = nn.Linear(2, 3).freeze("weight")
+        >>> [(path, param.trainable) for path, param in model.named_parameters()]
+        [('weight', False), ('bias', True)]
+        """
         return self._set_trainable(paths, False, "freeze")
 
     def unfreeze(self, *paths: str) -> Self:
-        """This module with the parameters under these dotted paths trained again."""
+        """This module with the parameters under these dotted `paths` trained again; without paths, all of them.
+
+        >>> model = nn.Linear(2, 3).freeze().unfreeze("bias")
+        >>> [(path, param.trainable) for path, param in model.named_parameters()]
+        [('weight', False), ('bias', True)]
+        """
         return self._set_trainable(paths, True, "unfreeze")
 
     def _set_trainable(self, paths: tuple[str, ...], trainable: bool, operation: str) -> Self:
@@ -263,7 +357,11 @@ class Module:
         return self._with(lambda p: p.set_require_grad(trainable) if not paths or id(p) in chosen else p)
 
     def cast(self, dtype: Any) -> Self:
-        """This module with its float parameters and states in another float dtype."""
+        """This module with its float parameters and states in another float dtype.
+
+        >>> nn.Linear(2, 3).cast(burn.f16).weight.dtype
+        f16
+        """
         return self._with(
             lambda p: p.with_value(p.val().detach().cast(dtype)) if p.dtype.is_float else p,
             lambda s: s.with_value(s.value.cast(dtype)) if s.dtype.is_float else s.fork(),
@@ -272,7 +370,12 @@ class Module:
     # Training and inference
 
     def valid(self) -> Self:
-        """This module for inference: below every `Autodiff`, with dropout off and statistics fixed."""
+        """This module for inference: below every `Autodiff`, with dropout off and statistics fixed. PyTorch: `eval()`.
+
+        >>> model = nn.Linear(2, 3).to_device(burn.NdArray().autodiff())
+        >>> model.valid().devices()
+        [NdArray()]
+        """
 
         def param(leaf: Param) -> Param:
             device: Device = leaf.device
@@ -283,7 +386,12 @@ class Module:
         return self._with(param, constant=lambda tensor: tensor.no_grad(), finish=lambda made: _set_mode(made, "infer"))
 
     def train(self) -> Self:
-        """This module in mode `auto`: it trains on devices with autodiff."""
+        """This module in mode `auto`: it trains on devices with autodiff.
+
+        >>> dropout = nn.Dropout(0.5).valid()
+        >>> dropout.is_training(burn.NdArray().autodiff()), dropout.train().is_training(burn.NdArray().autodiff())
+        (False, True)
+        """
         return self.mode("auto")
 
     def mode(self, mode: Mode) -> Self:
@@ -291,44 +399,82 @@ class Module:
 
         `auto` trains where a graph is recorded; `infer` never does, so the statistics stay; `train`
         always does, which on a plain device is Monte-Carlo dropout.
+
+        >>> dropout = nn.Dropout(0.5).mode("train")
+        >>> dropout.is_training(burn.NdArray())
+        True
         """
         if mode not in MODES:
             raise ArgumentError(f"mode: must be one of {', '.join(map(repr, MODES))}, got {mode!r}")
         return self._with(lambda param: param, finish=lambda made: _set_mode(made, mode))
 
     def is_training(self, device: Device) -> bool:
-        """Whether this module's own mode means training for values on `device`."""
+        """Whether this module's own mode means training for values on `device`.
+
+        >>> nn.Dropout(0.5).is_training(burn.NdArray()), nn.Dropout(0.5).is_training(burn.NdArray().autodiff())
+        (False, True)
+        """
         mode = self._mode
         return device.is_autodiff if mode == "auto" else mode == "train"
 
     # Records
 
     def into_record(self) -> Record:
-        """The parameters and states of this module as a record."""
+        """The parameters and states of this module as a record; PyTorch: `state_dict()`.
+
+        >>> record = nn.Linear(2, 3).into_record()
+        >>> sorted(record.item)
+        ['bias', 'weight']
+        """
         return recording.into_record(self)
 
     def load_record(self, record: Record, *, strict: bool = True) -> Self:
-        """This module with the values of a record.
+        """This module with the values of a record; PyTorch: `load_state_dict()`.
 
         Missing, extra and mis-shaped entries are one error that lists them all. `strict=False` keeps
         what the record does not have and passes over what the module does not have.
+
+        >>> trained, fresh = nn.Linear(2, 3), nn.Linear(2, 3)
+        >>> fresh = fresh.load_record(trained.into_record())
+        >>> fresh.weight.tolist() == trained.weight.tolist()
+        True
         """
         return recording.load_record(self, record, strict)  # type: ignore[no-any-return]
 
     def save_file(self, path: Any, recorder: FileRecorder[Any] | None = None) -> None:
-        """Write this module to a file; the recorder gives the format and the extension."""
+        """Write this module to a file; the `recorder` gives the format and the extension, `.mpk` without one.
+
+        >>> from burn.record import SafetensorsRecorder
+        >>> nn.Linear(2, 3).save_file("model")
+        >>> nn.Linear(2, 3).save_file("model", SafetensorsRecorder())
+        >>> import os
+        >>> sorted(os.listdir())
+        ['model.mpk', 'model.safetensors']
+        """
         recording.save_file(self, path, recorder)
 
     def load_file(
         self, path: Any, recorder: FileRecorder[Any] | None = None, device: Device | None = None, *, strict: bool = True
     ) -> Self:
-        """This module with the values of a file, on `device` if one is given."""
+        """This module with the values of a file, on `device` if one is given.
+
+        `recorder` is the one that wrote it; `strict` is as in `load_record`.
+
+        >>> trained = nn.Linear(2, 3)
+        >>> trained.save_file("model")
+        >>> nn.Linear(2, 3).load_file("model").weight.tolist() == trained.weight.tolist()
+        True
+        """
         return recording.load_file(self, path, recorder, device, strict)  # type: ignore[no-any-return]
 
     def quantize_weights(self, quantizer: Any) -> Self:
         """This module with its float parameters as small integers and scales.
 
         A `burn.quantization.Quantizer` says how, and which; any object with `quantize_tensor` serves.
+
+        >>> from burn.quantization import Quantizer
+        >>> nn.Linear(2, 3).quantize_weights(Quantizer())
+        Linear {d_input: 2, d_output: 3, bias: true, params: 9, quantized: PerTensor(Symmetric, QInt8)}
         """
         whole = getattr(quantizer, "quantize_module", None)
         if whole is not None:
@@ -336,21 +482,50 @@ class Module:
         return self._with(lambda p: p.with_value(quantizer.quantize_tensor(p.val())) if p.dtype.is_float else p)
 
     def clone(self) -> Self:
-        """A copy: the same parameters, state cells of its own."""
+        """A copy: the same parameters, state cells of its own.
+
+        >>> model = nn.Linear(2, 3)
+        >>> model.clone().weight is model.weight
+        True
+        """
         return self._with(lambda param: param, finish=_same)
 
     # Display
 
     def custom_settings(self) -> display.DisplaySettings | None:
-        """Display settings for this module and what it holds; None keeps the parent's."""
+        """Display settings for this module and what it holds; None keeps the parent's. A subclass may write it.
+
+        >>> from burn.module import DisplaySettings
+        >>> class Quiet(burn.Module):
+        ...     layer: nn.Linear
+        ...     def custom_settings(self):
+        ...         return DisplaySettings().with_show_num_parameters(False)
+        >>> Quiet(nn.Linear(2, 3))
+        Quiet {
+          layer: Linear {d_input: 2, d_output: 3, bias: true}
+        }
+        """
         return None
 
     def custom_content(self, content: display.Content) -> display.Content | None:
-        """What to show of this module; None shows every attribute."""
+        """What to show of this module: `content` with names and values added; None shows every attribute.
+
+        >>> class Scale(burn.Module):
+        ...     factor: float
+        ...     def custom_content(self, content):
+        ...         return content.add("factor", f"x{self.factor}")
+        >>> Scale(2.0)
+        Scale {factor: x2.0}
+        """
         return None
 
     def format(self, settings: display.DisplaySettings | None = None) -> str:
-        """The module as text."""
+        """The module as text, under display `settings` if some are given.
+
+        >>> from burn.module import DisplaySettings
+        >>> print(nn.Linear(2, 3).format(DisplaySettings(show_num_parameters=False)))
+        Linear {d_input: 2, d_output: 3, bias: true}
+        """
         return display.format_module(self, settings or display.DisplaySettings())
 
     def __str__(self) -> str:

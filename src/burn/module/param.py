@@ -31,7 +31,17 @@ _FILLING = threading.RLock()
 
 
 class Param(Tensor[B]):
-    """A tensor with an id. Optimizers change it, records keep it, `set_require_grad(False)` freezes it."""
+    """A tensor with an `id`; `torch.nn.Parameter`. Optimizers change it, records keep it.
+
+    A Param is a Tensor, and what is computed from it is a plain tensor. With `require_grad=False` it is frozen:
+    recorded, but not trained.
+
+    >>> weight = burn.Param(Tensor.ones([2, 3]))
+    >>> weight.shape, len(weight.id), weight.trainable
+    (Shape([2, 3]), 13, True)
+    >>> (weight * 2).sum().item()
+    12.0
+    """
 
     __slots__ = ("_source", "id", "trainable")
 
@@ -67,7 +77,14 @@ class Param(Tensor[B]):
         dtype: DType | None = None,
         require_grad: bool = True,
     ) -> Param[Any]:
-        """A parameter whose values `source()` computes at the first read, on the device without autodiff."""
+        """A parameter whose values `source()` computes at the first read, on the device without autodiff.
+
+        `id` None draws one; `shape` and `dtype` are known before; `require_grad=False` makes it frozen.
+
+        >>> weight = burn.Param.uninitialized(None, lambda: Tensor.ones([2]), [2], burn.default_device())
+        >>> weight.is_initialized, weight.shape, weight.sum().item(), weight.is_initialized
+        (False, Shape([2]), 2.0, True)
+        """
         made: Param[Any] = cls.__new__(cls)
         made.id = ParamId() if id is None else ParamId(id)
         made.device, made.shape = device, as_shape("Param", shape)
@@ -78,17 +95,31 @@ class Param(Tensor[B]):
 
     @classmethod
     def initialized(cls, id: ParamId | str, tensor: Tensor[Any]) -> Param[Any]:
-        """A parameter with an id of choice."""
+        """A parameter with an id of choice and the values of `tensor`.
+
+        >>> from burn.module import ParamId
+        >>> id = ParamId()
+        >>> burn.Param.initialized(id, Tensor.ones([2])).id == id
+        True
+        """
         return cls(tensor, id)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor[Any]) -> Param[Any]:
-        """A new parameter with these values."""
+        """A new parameter with the values of `tensor`.
+
+        >>> burn.Param.from_tensor(burn.tensor([1.0, 2.0])).trainable
+        True
+        """
         return cls(tensor)
 
     @classmethod
     def from_data(cls, data: Any, device: Any = None, dtype: Any = None) -> Param[Any]:
-        """A new parameter with these numbers."""
+        """A new parameter with the numbers of `data`: nested lists, an array, `TensorData`.
+
+        >>> print(burn.Param.from_data([[1.0, 2.0]]).to_data())
+        [[1.0, 2.0]]
+        """
         return Param(Tensor.from_data(data, device, dtype))
 
     # Values
@@ -121,13 +152,21 @@ class Param(Tensor[B]):
         return self._source is None
 
     def val(self) -> Tensor[B]:
-        """The values as a plain tensor, of the same graph."""
+        """The values as a plain tensor, of the same graph.
+
+        >>> type(burn.Param.from_data([1.0]).val()).__name__
+        'Tensor'
+        """
         return Tensor(self.handle, self.device, self.dtype, self.shape)
 
     into_value = val
 
     def dequantize(self) -> Tensor[Any]:
-        """The floats, if the values are kept quantised; else `val()`."""
+        """The floats, if the values are kept quantised; else `val()`.
+
+        >>> print(burn.Param.from_data([1.0, 2.0]).dequantize().to_data())
+        [1.0, 2.0]
+        """
         return self.val().dequantize()
 
     @property
@@ -138,15 +177,28 @@ class Param(Tensor[B]):
     # New parameters with the same id
 
     def with_value(self, tensor: Tensor[Any]) -> Param[Any]:
-        """This parameter with other values: the same id, and frozen if this one is."""
+        """This parameter with the values of `tensor`: the same id, and frozen if this one is.
+
+        >>> weight = burn.Param.from_data([1.0, 2.0])
+        >>> weight.with_value(weight * 2).id == weight.id
+        True
+        """
         return Param(tensor, self.id, self.learns)
 
     def map(self, function: Callable[[Tensor[B]], Tensor[Any]]) -> Param[Any]:
-        """This parameter with `function` applied to its values."""
+        """This parameter with `function` applied to its values.
+
+        >>> print(burn.Param.from_data([1.0, -2.0]).map(lambda tensor: tensor.abs()).to_data())
+        [1.0, 2.0]
+        """
         return self.with_value(function(self.val()))
 
     def set_require_grad(self, require_grad: builtins.bool) -> Self:
-        """This parameter, trained by optimizers or not."""
+        """This parameter, trained by optimizers or (with `require_grad` False) not.
+
+        >>> burn.Param.from_data([1.0]).set_require_grad(False).trainable
+        False
+        """
         if require_grad == self.learns:
             return self
         if not self.is_initialized:
@@ -156,11 +208,19 @@ class Param(Tensor[B]):
         return Param(self.val().detach(), self.id, require_grad)  # type: ignore[return-value]
 
     def require_grad(self) -> Self:
-        """This parameter, trained by optimizers."""
+        """This parameter, trained by optimizers.
+
+        >>> burn.Param.from_data([1.0]).set_require_grad(False).require_grad().trainable
+        True
+        """
         return self.set_require_grad(True)
 
     def moved(self, device: Device) -> Param[Any]:
-        """This parameter on another device, with a graph of its own."""
+        """This parameter on another device, with a graph of its own.
+
+        >>> burn.Param.from_data([1.0]).moved(burn.NdArray().autodiff()).device
+        Autodiff(NdArray())
+        """
         if device is self.device:
             return self
         if not self.is_initialized:
@@ -175,7 +235,12 @@ class Param(Tensor[B]):
         return Param(value.to_device(below).to_device(device), self.id, self.trainable)
 
     def loaded(self, data: TensorData, id: str | None = None) -> Param[Any]:
-        """This parameter with the values (and the id) of a record, in its own dtype, on its own device."""
+        """This parameter with the `data` (and the `id`) of a record, in its own dtype, on its own device.
+
+        >>> weight = burn.Param.from_data([1.0, 2.0])
+        >>> print(weight.loaded(burn.tensor([3.0, 4.0]).to_data()).to_data())
+        [3.0, 4.0]
+        """
         return Param(placed(data, self.device, self.dtype), id or self.id, self.learns)
 
     # Trees, pickling

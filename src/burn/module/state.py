@@ -20,7 +20,17 @@ from burn.tensor import Tensor, TensorData
 
 
 class State:
-    """A cell with one tensor. `value` reads it, `update` replaces it; records keep it like a parameter."""
+    """A cell with one tensor, for what a module remembers without learning it; PyTorch: a buffer.
+
+    `value` reads it, `update` replaces it; records keep it like a parameter, under its `id`. `forward` in training is
+    its only writer, and every operation on modules gives the new one cells of its own.
+
+    >>> from burn.module import RunningState
+    >>> mean = RunningState(Tensor.zeros([2]))
+    >>> mean.update(burn.tensor([1.0, 2.0]))
+    >>> print(mean.value.to_data())
+    [1.0, 2.0]
+    """
 
     __slots__ = ("_source", "_value", "device", "dtype", "id", "shape", "__weakref__")
 
@@ -35,7 +45,7 @@ class State:
 
     @classmethod
     def full(cls, shape: Sequence[int], number: float, device: Device | None = None) -> State:
-        """A cell full of one number, made when it is first read."""
+        """A cell of this `shape`, full of one number, made when it is first read."""
         device = given_device("State.full", device)
         while device.is_autodiff:
             device = device.inner()
@@ -92,7 +102,7 @@ class State:
         return State(tensor, self.id)
 
     def loaded(self, data: TensorData, id: str | None = None) -> State:
-        """A cell with the values (and the id) of a record."""
+        """A cell with the `data` (and the id) of a record."""
         return State(placed(data, self.device, self.dtype), id or self.id)
 
     # Trees

@@ -22,7 +22,21 @@ from burn.tensor import Tensor
 
 
 class ModuleVisitor:
-    """Looks at every parameter. Running statistics are visited like float parameters."""
+    """Looks at every parameter. Running statistics are visited like float parameters.
+
+    The `visit_` methods are given the `id` and the `tensor`, those around them the `name` of the field and its
+    `container_type`; methods that are not written do nothing.
+
+    >>> from burn.module import ModuleVisitor
+    >>> class Norms(ModuleVisitor):
+    ...     def enter_module(self, name, container_type): print(name, container_type)
+    ...     def visit_float(self, id, tensor): print(tuple(tensor.shape))
+    >>> nn.Linear(2, 3).visit(Norms())
+    weight Param
+    (2, 3)
+    bias Param
+    (3,)
+    """
 
     def visit_float(self, id: ParamId, tensor: Tensor[Any]) -> None:
         """Look at a float parameter."""
@@ -41,7 +55,17 @@ class ModuleVisitor:
 
 
 class ModuleMapper:
-    """Gives new values to parameters. What a method returns keeps the id, and stays frozen if it was."""
+    """Gives new values to parameters. What a method returns keeps the id, and stays frozen if it was.
+
+    Each method is given the `id` and the `tensor`; those that are not written change nothing.
+
+    >>> from burn.module import ModuleMapper
+    >>> class Clamp(ModuleMapper):
+    ...     def map_float(self, id, tensor):
+    ...         return tensor.clamp(-0.125, 0.125)
+    >>> nn.Linear(2, 3).map(Clamp()).weight.abs().max().item() <= 0.125
+    True
+    """
 
     def map_float(self, id: ParamId, tensor: Tensor[Any]) -> Tensor[Any]:
         """The new values of a float parameter."""

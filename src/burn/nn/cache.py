@@ -10,7 +10,16 @@ from burn.tensor import Tensor
 
 
 class TensorCache:
-    """One remembered tensor. It grows along a dim as a sequence does, or is computed once and kept."""
+    """One remembered tensor. It grows along a dim as a sequence does, or is computed once and kept.
+
+    `function` computes what is remembered, `dim` is the dim of positions.
+
+    >>> cache = nn.TensorCache.empty()
+    >>> for length in (1, 2, 3):
+    ...     doubled = cache.forward_autoregressive(Tensor.ones([1, length, 4]), 1, lambda new: new * 2)
+    >>> doubled.shape, cache.length(1)
+    (Shape([1, 3, 4]), 3)
+    """
 
     __slots__ = ("value",)
 
@@ -27,7 +36,7 @@ class TensorCache:
         return 0 if self.value is None else self.value.shape[dim]
 
     def unseen(self, tensor: Tensor[Any], dim: int) -> Tensor[Any]:
-        """The positions of `tensor` (batch, length, size) that come after the remembered ones."""
+        """The positions of `tensor` (batch, length, size) that come after the remembered ones, along `dim`."""
         known, length = self.length(dim), tensor.shape[1]
         if length <= known:
             raise ArgumentError(
@@ -37,7 +46,7 @@ class TensorCache:
         return tensor if not known else tensor.narrow(1, known, length - known)
 
     def extended(self, new: Tensor[Any], dim: int) -> Tensor[Any]:
-        """Remember more positions; what is remembered now, whole."""
+        """Remember more positions (`new`) along `dim`; what is remembered now, whole."""
         self.value = new if self.value is None else Tensor.cat([self.value, new], dim)
         return self.value
 

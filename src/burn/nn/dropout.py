@@ -13,7 +13,13 @@ from burn.tensor import Distribution, Tensor
 
 
 class DropoutConfig(Config):
-    """Settings of dropout: the probability with which an element becomes zero."""
+    """Settings of `Dropout`; `init(device=None)` makes it.
+
+    - `prob`: the probability with which an element becomes zero
+
+    >>> nn.DropoutConfig(0.5).init()
+    Dropout {prob: 0.5}
+    """
 
     prob: float
 
@@ -25,7 +31,18 @@ class DropoutConfig(Config):
 
 
 class Dropout(Module, config=DropoutConfig):
-    """Zeroes elements with probability `prob` while training and scales the others by `1 / (1 - prob)`."""
+    """Zeroes elements with probability `prob` while training and scales the others by `1 / (1 - prob)`.
+
+    `torch.nn.Dropout`. Any shape to the same; itself outside of training. `mode` says when it trains.
+
+    - `prob`: the probability with which an element becomes zero
+
+    >>> dropout = nn.Dropout(0.5)
+    >>> dropout(Tensor.ones([2])).tolist()
+    [1.0, 1.0]
+    >>> sorted(set(dropout.mode("train")(Tensor.ones([100])).tolist()))
+    [0.0, 2.0]
+    """
 
     prob: float
 

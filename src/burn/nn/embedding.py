@@ -15,7 +15,15 @@ from burn.tensor import Tensor
 
 
 class EmbeddingConfig(Config):
-    """Settings of a table of `n_embedding` vectors of `d_model` elements."""
+    """Settings of `Embedding`; `init(device=None)` makes it.
+
+    - `n_embedding`: how many vectors the table has
+    - `d_model`: how many elements a vector has
+    - `initializer`: how the table begins; drawn from a normal distribution
+
+    >>> nn.EmbeddingConfig(100, 8).init()
+    Embedding {n_embedding: 100, d_model: 8, params: 800}
+    """
 
     n_embedding: int
     d_model: int
@@ -29,7 +37,18 @@ class EmbeddingConfig(Config):
 
 
 class Embedding(Module, config=EmbeddingConfig):
-    """Replaces whole numbers by the vectors of a table."""
+    """Replaces whole numbers by the vectors of a table.
+
+    `torch.nn.Embedding`. Int (batch, length), or any other shape, to (batch, length, d_model).
+
+    - `n_embedding`: how many vectors the table has
+    - `d_model`: how many elements a vector has
+    - `initializer`: how the table begins; drawn from a normal distribution
+
+    >>> layer = nn.Embedding(100, 8)
+    >>> layer(burn.tensor([[3, 99, 0]])).shape
+    Shape([1, 3, 8])
+    """
 
     weight: Param  # (n_embedding, d_model)
 

@@ -9,7 +9,13 @@ from burn.tensor import Tensor
 
 
 class Identity(Module):
-    """Gives back what it is given."""
+    """Gives back what it is given.
+
+    `torch.nn.Identity`.
+
+    >>> nn.Identity()(burn.tensor([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """`x` itself."""

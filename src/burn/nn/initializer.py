@@ -25,7 +25,17 @@ Draw = Callable[[tuple[int, int], Shape, DType, Device], Tensor[Any]]
 
 
 class Initializer(Enumeration):
-    """How new parameters are filled. Layers give the numbers of inputs and outputs (`fan_in`, `fan_out`)."""
+    """How new parameters are filled: the field `initializer` of layers.
+
+    `init` makes a parameter of a `shape`; layers give the numbers of inputs and outputs (`fan_in`, `fan_out`), and the
+    values, of the device's float `dtype`, come when they are first read.
+
+    >>> print(nn.Initializer.Constant(0.5).init([2]).to_data())
+    [0.5, 0.5]
+    >>> layer = nn.Linear(3, 4, initializer=nn.Initializer.XavierUniform(1.0))
+    >>> layer.weight.shape
+    Shape([3, 4])
+    """
 
     Zeros = variant()
     Ones = variant()

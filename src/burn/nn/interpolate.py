@@ -18,7 +18,11 @@ from burn.tensor import Tensor
 
 
 class InterpolateMode(enum.Enum):
-    """How a value between elements is made."""
+    """How a value between elements is made.
+
+    >>> [mode.name for mode in nn.InterpolateMode]
+    ['Nearest', 'NearestExact', 'Linear', 'Cubic', 'Lanczos']
+    """
 
     Nearest = "nearest"
     NearestExact = "nearest_exact"
@@ -28,7 +32,16 @@ class InterpolateMode(enum.Enum):
 
 
 class Interpolate1dConfig(Config):
-    """Settings: the new length or a factor, the mode, and whether the centres of the ends stay in place."""
+    """Settings of `Interpolate1d`; `init(device=None)` makes it.
+
+    - `output_size`: the new length
+    - `scale_factor`: a factor in its place
+    - `mode`: an `InterpolateMode`; the nearest element
+    - `align_corners`: whether the centres of the ends stay in place; True
+
+    >>> nn.Interpolate1dConfig(output_size=4).init()
+    Interpolate1d {mode: Nearest, output_size: 4, scale_factor: None, align_corners: true}
+    """
 
     output_size: int | None = None
     scale_factor: float | None = None
@@ -43,7 +56,19 @@ class Interpolate1dConfig(Config):
 
 
 class Interpolate1d(Module, config=Interpolate1dConfig):
-    """Resamples (batch, channels, length)."""
+    """Resamples (batch, channels, length).
+
+    `torch.nn.Upsample`. (batch, channels, length) to (batch, channels, output_size or floor(length *
+    scale_factor)).
+
+    - `output_size`: the new length
+    - `scale_factor`: a factor in its place
+    - `mode`: an `InterpolateMode`; the nearest element
+    - `align_corners`: whether the centres of the ends stay in place; True
+
+    >>> print(nn.Interpolate1d(output_size=4)(burn.tensor([[[1.0, 2.0]]])).to_data())
+    [[[1.0, 1.0, 2.0, 2.0]]]
+    """
 
     output_size: int | None
     scale_factor: float | None
@@ -75,7 +100,16 @@ class Interpolate1d(Module, config=Interpolate1dConfig):
 
 
 class Interpolate2dConfig(Config):
-    """Settings: the new height and width or factors, the mode, and whether the centres of the corners stay in place."""
+    """Settings of `Interpolate2d`; `init(device=None)` makes it.
+
+    - `output_size`: the new height and width
+    - `scale_factor`: factors in their place
+    - `mode`: an `InterpolateMode`; the nearest element
+    - `align_corners`: whether the centres of the corners stay in place; True
+
+    >>> nn.Interpolate2dConfig(scale_factor=(2.0, 2.0)).init()
+    Interpolate2d {mode: Nearest, output_size: None, scale_factor: [2, 2], align_corners: true}
+    """
 
     output_size: Pair[int] | None = None
     scale_factor: Pair[float] | None = None
@@ -89,7 +123,19 @@ class Interpolate2dConfig(Config):
 
 
 class Interpolate2d(Module, config=Interpolate2dConfig):
-    """Resamples (batch, channels, height, width)."""
+    """Resamples (batch, channels, height, width).
+
+    `torch.nn.Upsample`. To the new size, or to each dim times its factor, rounded down.
+
+    - `output_size`: the new height and width
+    - `scale_factor`: factors in their place
+    - `mode`: an `InterpolateMode`; the nearest element
+    - `align_corners`: whether the centres of the corners stay in place; True
+
+    >>> layer = nn.Interpolate2d(scale_factor=(2.0, 2.0), mode=nn.InterpolateMode.Linear)
+    >>> layer(Tensor.ones([1, 3, 4, 4])).shape
+    Shape([1, 3, 8, 8])
+    """
 
     output_size: Pair[int] | None
     scale_factor: Pair[float] | None

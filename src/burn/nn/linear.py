@@ -15,7 +15,16 @@ from burn.tensor import Tensor
 
 
 class LinearConfig(Config):
-    """Settings of an affine map from `d_input` to `d_output` features."""
+    """Settings of `Linear`; `init(device=None)` makes it.
+
+    - `d_input`: how many features come in
+    - `d_output`: how many go out
+    - `bias`: whether `b` is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> nn.LinearConfig(3, 4).init()
+    Linear {d_input: 3, d_output: 4, bias: true, params: 16}
+    """
 
     d_input: int
     d_output: int
@@ -36,7 +45,21 @@ class LinearConfig(Config):
 
 
 class Linear(Module, config=LinearConfig):
-    """Maps the last dim from `d_input` to `d_output` features."""
+    """Maps the last dim from `d_input` to `d_output` features: `x W + b`.
+
+    `torch.nn.Linear`. (..., d_input) to (..., d_output). The weight is (d_input, d_output).
+
+    - `d_input`: how many features come in
+    - `d_output`: how many go out
+    - `bias`: whether `b` is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Linear(3, 4)
+    >>> layer(Tensor.ones([2, 3])).shape
+    Shape([2, 4])
+    >>> layer
+    Linear {d_input: 3, d_output: 4, bias: true, params: 16}
+    """
 
     weight: Param  # (d_input, d_output)
     bias: Param | None  # (d_output,)

@@ -12,7 +12,13 @@ from burn.tensor import Distribution, Tensor
 
 
 class GaussianNoiseConfig(Config):
-    """Settings of noise: its standard deviation."""
+    """Settings of `GaussianNoise`; `init(device=None)` makes it.
+
+    - `std`: the standard deviation of the noise
+
+    >>> nn.GaussianNoiseConfig(0.1).init()
+    GaussianNoise {std: 0.1}
+    """
 
     std: float
 
@@ -24,7 +30,15 @@ class GaussianNoiseConfig(Config):
 
 
 class GaussianNoise(Module, config=GaussianNoiseConfig):
-    """Adds normal noise of mean 0 while training."""
+    """Adds normal noise of mean 0 while training.
+
+    Any shape to the same; itself outside of training.
+
+    - `std`: the standard deviation of the noise
+
+    >>> nn.GaussianNoise(0.1)(Tensor.ones([4])).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
 
     std: float
 

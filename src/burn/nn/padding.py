@@ -66,7 +66,12 @@ def _faults(padding: Any) -> list[str]:
 
 
 class PaddingConfig1d(_Sides, Enumeration):
-    """Padding along one dim."""
+    """Padding along one dim: `Valid` is none, `Same` keeps the length, `Explicit(both)` or `Explicit(left, right)`.
+
+    >>> layer = nn.Conv1d(1, 1, 3, padding=nn.PaddingConfig1d.Same)
+    >>> layer(Tensor.ones([1, 1, 5])).shape
+    Shape([1, 1, 5])
+    """
 
     _DIMS: ClassVar[int] = 1
     Same = variant()
@@ -90,7 +95,12 @@ class Explicit1d(PaddingConfig1d, variant="Explicit", positional=True):
 
 
 class PaddingConfig2d(_Sides, Enumeration):
-    """Padding along height and width."""
+    """Padding of images: `Valid`, `Same`, `Explicit(height, width)` or `Explicit(top, left, bottom, right)`.
+
+    >>> layer = nn.Conv2d(1, 1, 3, padding=nn.PaddingConfig2d.Explicit(1, 1))
+    >>> layer(Tensor.ones([1, 1, 5, 5])).shape
+    Shape([1, 1, 5, 5])
+    """
 
     _DIMS: ClassVar[int] = 2
     Same = variant()
@@ -114,7 +124,12 @@ class Explicit2d(PaddingConfig2d, variant="Explicit", positional=True):
 
 
 class PaddingConfig3d(_Sides, Enumeration):
-    """Padding along depth, height and width."""
+    """Padding along depth, height and width: `Valid`, `Same`, or `Explicit` with three or six numbers.
+
+    >>> layer = nn.Conv3d(1, 1, 3, padding=nn.PaddingConfig3d.Same)
+    >>> layer(Tensor.ones([1, 1, 4, 4, 4])).shape
+    Shape([1, 1, 4, 4, 4])
+    """
 
     _DIMS: ClassVar[int] = 3
     Same = variant()

@@ -13,7 +13,16 @@ from burn.tensor import Tensor
 
 
 class Unfold4dConfig(Config):
-    """Settings of patches: their size, how far apart they and their elements lie, and what is around the image."""
+    """Settings of `Unfold4d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a patch
+    - `stride`: from one patch to the next; 1
+    - `dilation`: from one element of a patch to the next; 1
+    - `padding`: zeros around the image; 0
+
+    >>> nn.Unfold4dConfig([2, 2]).init()
+    Unfold4d {kernel_size: [2, 2], stride: [1, 1], dilation: [1, 1], padding: [0, 0]}
+    """
 
     kernel_size: Pair[int]
     stride: Pair[int] = (1, 1)
@@ -28,7 +37,18 @@ class Unfold4dConfig(Config):
 
 
 class Unfold4d(Module, config=Unfold4dConfig):
-    """Cuts images into patches."""
+    """Cuts images into patches.
+
+    `torch.nn.Unfold`. (batch, channels, height, width) to (batch, channels * kernel, patches).
+
+    - `kernel_size`: the size of a patch
+    - `stride`: from one patch to the next; 1
+    - `dilation`: from one element of a patch to the next; 1
+    - `padding`: zeros around the image; 0
+
+    >>> nn.Unfold4d(2, stride=2)(Tensor.ones([1, 3, 4, 4])).shape
+    Shape([1, 12, 4])
+    """
 
     kernel_size: Pair[int]
     stride: Pair[int]
@@ -53,7 +73,17 @@ class Unfold4d(Module, config=Unfold4dConfig):
 
 
 class Fold4dConfig(Config):
-    """Settings of images made of patches: their size, then the settings that would cut them."""
+    """Settings of `Fold4d`; `init(device=None)` makes it.
+
+    - `output_size`: height and width of the images
+    - `kernel_size`: the size of a patch
+    - `stride`: from one patch to the next; 1
+    - `dilation`: from one element of a patch to the next; 1
+    - `padding`: zeros around the image; 0
+
+    >>> nn.Fold4dConfig([4, 4], [2, 2]).init()
+    Fold4d {output_size: [4, 4], kernel_size: [2, 2], stride: [1, 1], dilation: [1, 1], padding: [0, 0]}
+    """
 
     output_size: Pair[int]
     kernel_size: Pair[int]
@@ -70,7 +100,19 @@ class Fold4dConfig(Config):
 
 
 class Fold4d(Module, config=Fold4dConfig):
-    """Adds patches up to images: where patches overlap, their elements are summed."""
+    """Adds patches up to images: where patches overlap, their elements are summed.
+
+    `torch.nn.Fold`. (batch, channels * kernel, patches) to (batch, channels, *output_size).
+
+    - `output_size`: height and width of the images
+    - `kernel_size`: the size of a patch
+    - `stride`: from one patch to the next; 1
+    - `dilation`: from one element of a patch to the next; 1
+    - `padding`: zeros around the image; 0
+
+    >>> nn.Fold4d(4, 2, stride=2)(Tensor.ones([1, 12, 4])).shape
+    Shape([1, 3, 4, 4])
+    """
 
     output_size: Pair[int]
     kernel_size: Pair[int]

@@ -14,7 +14,13 @@ from burn.tensor import Tensor
 
 
 class PixelShuffleConfig(Config):
-    """Settings: by how much height and width grow."""
+    """Settings of `PixelShuffle`; `init(device=None)` makes it.
+
+    - `upscale_factor`: by how much height and width grow
+
+    >>> nn.PixelShuffleConfig(2).init()
+    PixelShuffle {upscale_factor: 2}
+    """
 
     upscale_factor: int
 
@@ -25,7 +31,16 @@ class PixelShuffleConfig(Config):
 
 
 class PixelShuffle(Module, config=PixelShuffleConfig):
-    """Makes images larger out of their channels: each `factor * factor` channels become a block of pixels."""
+    """Makes images larger out of their channels: each `factor * factor` channels become a block of pixels.
+
+    `torch.nn.PixelShuffle`. (batch, channels * factor², height, width) to (batch, channels, height * factor, width
+    * factor).
+
+    - `upscale_factor`: by how much height and width grow
+
+    >>> nn.PixelShuffle(2)(Tensor.ones([1, 8, 3, 3])).shape
+    Shape([1, 2, 6, 6])
+    """
 
     upscale_factor: int
 
@@ -48,7 +63,13 @@ class PixelShuffle(Module, config=PixelShuffleConfig):
 
 
 class PixelUnshuffleConfig(Config):
-    """Settings: by how much height and width shrink."""
+    """Settings of `PixelUnshuffle`; `init(device=None)` makes it.
+
+    - `downscale_factor`: by how much height and width shrink
+
+    >>> nn.PixelUnshuffleConfig(2).init()
+    PixelUnshuffle {downscale_factor: 2}
+    """
 
     downscale_factor: int
 
@@ -59,7 +80,16 @@ class PixelUnshuffleConfig(Config):
 
 
 class PixelUnshuffle(Module, config=PixelUnshuffleConfig):
-    """Makes images smaller and gives them more channels: each block of pixels becomes `factor * factor` channels."""
+    """Makes images smaller and gives them more channels: a block of pixels becomes `factor * factor` channels.
+
+    `torch.nn.PixelUnshuffle`. (batch, channels, height * factor, width * factor) to (batch, channels * factor²,
+    height, width).
+
+    - `downscale_factor`: by how much height and width shrink
+
+    >>> nn.PixelUnshuffle(2)(Tensor.ones([1, 2, 6, 6])).shape
+    Shape([1, 8, 3, 3])
+    """
 
     downscale_factor: int
 

@@ -16,7 +16,15 @@ from burn.tensor import Tensor
 
 
 class PositionalEncodingConfig(Config):
-    """Settings: the number of features, the longest sequence, and the length of the longest wave in 2 pi positions."""
+    """Settings of `PositionalEncoding`; `init(device=None)` makes it.
+
+    - `d_model`: the number of features
+    - `max_sequence_size`: the longest sequence, 5000
+    - `max_timescale`: the longest wave in 2 pi positions, 10000
+
+    >>> nn.PositionalEncodingConfig(8).init()
+    PositionalEncoding {d_model: 8, max_sequence_size: 5000, max_timescale: 10000}
+    """
 
     d_model: int
     max_sequence_size: int = 5_000
@@ -30,7 +38,17 @@ class PositionalEncodingConfig(Config):
 
 
 class PositionalEncoding(Module, config=PositionalEncodingConfig):
-    """Adds to each position its place: sines in the even features, cosines in the odd ones."""
+    """Adds to each position its place: sines in the even features, cosines in the odd ones.
+
+    (batch, length, d_model) to the same shape.
+
+    - `d_model`: the number of features
+    - `max_sequence_size`: the longest sequence, 5000
+    - `max_timescale`: the longest wave in 2 pi positions, 10000
+
+    >>> nn.PositionalEncoding(8)(Tensor.zeros([2, 5, 8])).shape
+    Shape([2, 5, 8])
+    """
 
     sinusoids: Tensor[Any]  # (1, max_sequence_size, d_model), a constant
     max_sequence_size: int
@@ -70,7 +88,13 @@ class PositionalEncoding(Module, config=PositionalEncodingConfig):
 
 
 def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device | None = None) -> Tensor[Any]:
-    """The waves (length, d_model): sine and cosine of `p / T^(2i/d)` for position p and pair i, in turn."""
+    """The waves (`length`, `d_model`): sine and cosine of `p / T^(2i/d)` for position p and pair i, in turn.
+
+    `max_timescale` is T, the longest wave in 2 pi positions.
+
+    >>> nn.generate_sinusoids(5, 8, 10000).shape
+    Shape([5, 8])
+    """
     faults = _faults(length, d_model, max_timescale, "length")
     if faults:
         raise ArgumentError(f"generate_sinusoids: {'; '.join(faults)}")

@@ -22,7 +22,15 @@ from burn.tensor import Tensor
 
 
 class RotaryEncodingConfig(Config):
-    """Settings: how many positions are known at once, the number of features, and the base of the frequencies."""
+    """Settings of `RotaryEncoding`; `init(device=None)` makes it.
+
+    - `max_sequence_length`: how many positions are known at once
+    - `d_model`: the number of features
+    - `theta`: the base of the frequencies, 10000
+
+    >>> nn.RotaryEncodingConfig(16, 8).init()
+    RotaryEncoding {d_model: 8, max_sequence_length: 16}
+    """
 
     max_sequence_length: int
     d_model: int
@@ -54,7 +62,17 @@ class RotaryEncodingConfig(Config):
 
 
 class RotaryEncoding(Module, config=RotaryEncodingConfig):
-    """Turns neighbouring features `(a, b)` of position p to `(a cos - b sin, b cos + a sin)` of p times a frequency."""
+    """Turns neighbouring features `(a, b)` of position p to `(a cos - b sin, b cos + a sin)` of p times a frequency.
+
+    (..., length, d_model) to the same shape.
+
+    - `max_sequence_length`: how many positions are known at once
+    - `d_model`: the number of features
+    - `theta`: the base of the frequencies, 10000
+
+    >>> nn.RotaryEncoding(16, 8)(Tensor.ones([2, 5, 8])).shape
+    Shape([2, 5, 8])
+    """
 
     freq_complex: Tensor[Any]  # (max_sequence_length, d_model, 2): cosine and sine for each feature, a constant
     theta: Tensor[Any]  # (d_model / 2,), the frequencies, a constant

@@ -12,7 +12,14 @@ from burn.tensor import Tensor
 
 
 class CosineSimilarityConfig(Config):
-    """Settings: the dim of the vectors, and the smallest length that counts as one."""
+    """Settings of `CosineSimilarity`; `init(device=None)` makes it.
+
+    - `dim`: the dim of the vectors, 1
+    - `eps`: the smallest length that counts as one, 1e-8
+
+    >>> nn.CosineSimilarityConfig().init()
+    CosineSimilarity {dim: 1, eps: 0.00000001}
+    """
 
     dim: int = 1
     eps: float = 1e-8
@@ -23,7 +30,16 @@ class CosineSimilarityConfig(Config):
 
 
 class CosineSimilarity(Module, config=CosineSimilarityConfig):
-    """The cosine of the angle between vectors along `dim`."""
+    """The cosine of the angle between vectors along `dim`.
+
+    `torch.nn.CosineSimilarity`. `x1` and `x2` of one shape to that shape without `dim`.
+
+    - `dim`: the dim of the vectors, 1
+    - `eps`: the smallest length that counts as one, 1e-8
+
+    >>> print(nn.CosineSimilarity()(burn.tensor([[1.0, 0.0]]), burn.tensor([[3.0, 4.0]])).numpy().round(4))
+    [0.6]
+    """
 
     dim: int
     eps: float
@@ -38,7 +54,14 @@ class CosineSimilarity(Module, config=CosineSimilarityConfig):
 
 
 class PairwiseDistanceConfig(Config):
-    """Settings: the order of the norm, and what is added to each difference."""
+    """Settings of `PairwiseDistance`; `init(device=None)` makes it.
+
+    - `p`: the order of the norm, 2
+    - `eps`: added to each difference, 1e-6
+
+    >>> nn.PairwiseDistanceConfig().init()
+    PairwiseDistance {p: 2, eps: 0.000001}
+    """
 
     p: float = 2.0
     eps: float = 1e-6
@@ -49,7 +72,16 @@ class PairwiseDistanceConfig(Config):
 
 
 class PairwiseDistance(Module, config=PairwiseDistanceConfig):
-    """The `p` norm of the difference of vectors along the last dim."""
+    """The distance between vectors along the last dim.
+
+    `torch.nn.PairwiseDistance`. `x1` and `x2` (batch, size) to (batch,).
+
+    - `p`: the order of the norm, 2
+    - `eps`: added to each difference, 1e-6
+
+    >>> print(nn.PairwiseDistance()(burn.tensor([[0.0, 0.0]]), burn.tensor([[3.0, 4.0]])).numpy().round(4))
+    [5.]
+    """
 
     p: float
     eps: float

@@ -11,21 +11,18 @@ from burn.tensor.quantization import QuantizationScheme
 
 @dataclass(frozen=True)
 class QuantizationEntry:
-    """What became of one parameter.
+    """One parameter in a report: `scheme` is None where it was left in float, and `reason` says why.
 
-    Arguments:
-        path, shape: which parameter.
-        scheme: None where it was left in float; `reason` says why.
-        bytes_before, bytes_after: its memory.
-        step: its largest scale.
-        error: the largest difference between a float and what became of it: half a step at most, where the calibration
-            cuts nothing off.
+    `path` and `shape` are the parameter's, `bytes_before` and `bytes_after` its sizes. `step` is its largest scale and
+    `error` the largest difference between a float and what became of it: half a step at most, where the calibration
+    cuts nothing off.
 
     >>> from burn.quantization import Quantizer
-    >>> quantizer = Quantizer(min_rank=2)
-    >>> model = nn.LinearConfig(64, 10).init(burn.NdArray()).quantize_weights(quantizer)
-    >>> quantizer.report["bias"].reason
-    'rank 1, less than 2'
+    >>> quantizer = Quantizer()
+    >>> small = nn.Linear(2, 3).quantize_weights(quantizer)
+    >>> entry = quantizer.report["weight"]
+    >>> entry.shape, entry.bytes_before, entry.bytes_after
+    (Shape([2, 3]), 24, 10)
     """
 
     path: str
@@ -40,13 +37,13 @@ class QuantizationEntry:
 
 @dataclass(frozen=True)
 class QuantizationReport:
-    """The `entries` of all float parameters, in order of declaration.
+    """What a quantizer did: the `entries` of all float parameters, in order of declaration. It prints as a table.
 
     >>> from burn.quantization import Quantizer
-    >>> quantizer = Quantizer()
-    >>> model = nn.LinearConfig(64, 10).init(burn.NdArray()).quantize_weights(quantizer)
-    >>> quantizer.report.bytes_before, quantizer.report.bytes_after, len(quantizer.report.quantized)
-    (2600, 658, 2)
+    >>> quantizer = Quantizer(min_rank=2)
+    >>> small = nn.Linear(2, 3).quantize_weights(quantizer)
+    >>> [entry.path for entry in quantizer.report.quantized], [entry.path for entry in quantizer.report.kept]
+    (['weight'], ['bias'])
     """
 
     entries: tuple[QuantizationEntry, ...] = ()

@@ -23,9 +23,13 @@ Item: TypeAlias = (
 
 
 class ParamItem(NamedTuple):
-    """A parameter, or a running statistic: its id (13 characters) and its values.
+    """A parameter, or a running statistic, in a record: its `id` (13 characters) and its values (`data`).
 
     The values are `TensorData`, or a `QuantizedItem`; a schema may leave them out with None.
+
+    >>> item = nn.Linear(2, 3).into_record().item["weight"]
+    >>> len(item.id), item.data.shape
+    (13, Shape([2, 3]))
     """
 
     id: str
@@ -33,7 +37,16 @@ class ParamItem(NamedTuple):
 
 
 class QuantizedItem(NamedTuple):
-    """A quantised tensor as the files hold it: packed bytes, then zero points and scales, and the scheme."""
+    """A quantised tensor as files hold it: packed `bytes` (values, zero points, scales), `shape` and `scheme`.
+
+    >>> from burn.quantization import Quantizer
+    >>> from burn.record import DefaultRecorder
+    >>> nn.Linear(2, 3).quantize_weights(Quantizer()).save_file("small")
+    >>> like = nn.Linear(2, 3).into_record().item
+    >>> item = DefaultRecorder().load("small").resolve(like)["weight"].data
+    >>> item.shape
+    Shape([2, 3])
+    """
 
     bytes: TensorData
     shape: tuple[int, ...]
@@ -41,19 +54,34 @@ class QuantizedItem(NamedTuple):
 
 
 class Some(NamedTuple):
-    """An optional that is there."""
+    """An optional in a record that is there; `value` is what it holds.
+
+    >>> from burn.record import Some
+    >>> Some(3).value
+    3
+    """
 
     value: Any
 
 
 class Absent(NamedTuple):
-    """An optional that is not there; `like` shows what it would be, None where nobody knows."""
+    """An optional in a record that is not there; `like` shows what it would be, None where nobody knows.
+
+    >>> from burn.record import Absent
+    >>> Absent(like=0).like
+    0
+    """
 
     like: Any = None
 
 
 class Variant(NamedTuple):
-    """One variant of an enumeration: its name, the position `Bin` writes, and what it holds."""
+    """One variant of an enumeration in a record: its `name`, its position (`index`), and its `value`.
+
+    >>> from burn.record import Variant
+    >>> Variant("Dense", 0, {"weight": 1}).name
+    'Dense'
+    """
 
     name: str
     index: int  # type: ignore[assignment]
@@ -61,20 +89,40 @@ class Variant(NamedTuple):
 
 
 class Mapping(dict[str, Any]):
-    """A map whose keys are data, such as an optimizer's states by parameter id. `Bin` writes the keys too."""
+    """A map whose keys are data, such as an optimizer's states by parameter id. `Bin` writes the keys too.
+
+    >>> from burn.record import Mapping
+    >>> Mapping({"8vojso07rkksg": 1})["8vojso07rkksg"]
+    1
+    """
 
 
 class Signed(int):
-    """An integer that may be negative. `Bin` writes signed and unsigned integers in different ways."""
+    """An integer that may be negative. `Bin` writes signed and unsigned integers in different ways.
+
+    >>> from burn.record import Signed
+    >>> Signed(-3) + 1
+    -2
+    """
 
 
 class MappingOf(NamedTuple):
-    """In a schema: a `Mapping` with any keys, whose values are all like this one."""
+    """In a schema: a `Mapping` with any keys, whose values are all like `value`.
+
+    >>> from burn.record import MappingOf, Record
+    >>> Record({"a": 1, "b": 2}).match(MappingOf(0)).faults
+    []
+    """
 
     value: Any
 
 
 class Choice(NamedTuple):
-    """In a schema: whichever `Variant` the file holds, by name, in the order of their positions."""
+    """In a schema: whichever `Variant` the file holds; `variants` are by name, in the order of their positions.
+
+    >>> from burn.record import Choice
+    >>> list(Choice({"Dense": {"weight": 0}, "Nothing": None}).variants)
+    ['Dense', 'Nothing']
+    """
 
     variants: dict[str, Any]

@@ -28,7 +28,13 @@ TENSORS = (TensorData, QuantizedItem, QuantizedTensor)
 
 
 class Matched(NamedTuple):
-    """An item in the kinds of a schema, and the dotted paths of what is not as it says."""
+    """An `item` in the kinds of a schema, and the dotted paths of what is not as it says: `missing`, `extra`, `faults`.
+
+    >>> from burn.record import Record
+    >>> matched = Record({"a": 1, "b": 2}).match({"a": 0, "c": 0})
+    >>> matched.missing, matched.extra
+    (['c'], ['b'])
+    """
 
     item: Item
     missing: list[str]

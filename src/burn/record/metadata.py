@@ -19,7 +19,14 @@ FIELDS = ("float", "int", "format", "version", "settings")
 
 
 class Metadata(NamedTuple):
-    """What a file says about itself."""
+    """What a file says about itself: element types `float` and `int`, recorder (`format`), `version`, `settings`.
+
+    >>> from burn.record import DefaultRecorder
+    >>> nn.Linear(2, 3).save_file("model")
+    >>> metadata = DefaultRecorder().load("model").metadata
+    >>> metadata.float, metadata.int, metadata.settings
+    ('f32', 'i32', 'FullPrecisionSettings')
+    """
 
     float: str
     int: str

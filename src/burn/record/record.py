@@ -24,7 +24,19 @@ Decode = Callable[[Item], Matched]
 
 
 class Record:
-    """What a module or an optimizer keeps, as plain data. Tensors in it are not copied."""
+    """What a module or an optimizer keeps, as plain data: `item` is a tree of dicts, lists and tensors.
+
+    `metadata` is what the file it came from says about itself; `decode` reads the item of a file without names, once
+    there is a schema.
+
+    >>> from burn.record import DefaultRecorder, Record
+    >>> Record({"weight": burn.tensor([1.0]).to_data()}).item
+    {'weight': TensorData([1.0], shape=[1], dtype=f32)}
+    >>> nn.Linear(2, 3).save_file("model")
+    >>> record = DefaultRecorder().load("model")
+    >>> record.metadata.float, sorted(record.item)
+    ('f32', ['bias', 'weight'])
+    """
 
     def __init__(self, item: Item = None, metadata: Metadata | None = None, decode: Decode | None = None) -> None:
         self._item = item
@@ -50,13 +62,13 @@ class Record:
         return self._decode is None
 
     def match(self, like: Item) -> Matched:
-        """The item in the kinds of a schema, and lists of what is missing, extra or wrong, without raising."""
+        """The item in the kinds of a schema (`like`), and lists of what is missing, extra or wrong, without raising."""
         found = match(self._item, like) if self._decode is None else self._decode(like)
         self.extra, self.missing = found.extra, found.missing
         return found
 
     def resolve(self, like: Item, *, partial: bool = False) -> Item:
-        """The item in the kinds of a schema: parameters, optionals and variants where it has them.
+        """The item in the kinds of a schema (`like`): parameters, optionals and variants where it has them.
 
         One error lists everything that is missing or of another kind. With `partial`, what is missing is
         taken from the schema and listed in `missing`. What the schema does not have is listed in `extra`.
@@ -73,7 +85,7 @@ class Record:
         return found.item
 
     def item_for(self, like: Item) -> Item:
-        """The tree of items as the file has it; a `Bin` file is decoded by the schema."""
+        """The tree of items as the file has it; a `Bin` file is decoded by the schema (`like`)."""
         return self._item if self._decode is None else self.resolve(like)
 
     def __repr__(self) -> str:

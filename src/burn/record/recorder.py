@@ -42,10 +42,15 @@ class Format(NamedTuple):
 
 
 class Recorder(Generic[P]):
-    """Base of all recorders. `precision` is a settings class or an instance; `R[HalfPrecisionSettings]()` works too.
+    """Base of all recorders: a format, a precision and a place.
 
-    `limit` is how many bytes a compressed file may expand to; `mapped=False` copies tensors out of the file
-    instead of using them where they lie.
+    `precision` is a settings class or an instance; `R[HalfPrecisionSettings]()` works too. `limit` is how many bytes a
+    compressed file may expand to; `mapped=False` copies tensors out of the file instead of using them where they lie.
+
+    >>> from burn.record import HalfPrecisionSettings, NamedMpkFileRecorder
+    >>> recorder = NamedMpkFileRecorder(HalfPrecisionSettings)
+    >>> recorder.precision.float_dtype, recorder.file_extension()
+    (f16, 'mpk')
     """
 
     type_name: ClassVar[str] = ""
@@ -102,7 +107,14 @@ class Recorder(Generic[P]):
 
 
 class FileRecorder(Recorder[P]):
-    """A recorder of files."""
+    """A recorder of files.
+
+    >>> from burn.record import DefaultRecorder, FileRecorder
+    >>> recorder = DefaultRecorder()
+    >>> recorder.record(nn.Linear(2, 3), "model")
+    >>> sorted(recorder.load("model").item), isinstance(recorder, FileRecorder)
+    (['bias', 'weight'], True)
+    """
 
     extension: ClassVar[str]
 
@@ -149,15 +161,22 @@ class FileRecorder(Recorder[P]):
 
 
 class BytesRecorder(Recorder[P]):
-    """A recorder that keeps records in memory."""
+    """A recorder that keeps records in memory.
+
+    >>> from burn.record import NamedMpkBytesRecorder
+    >>> recorder = NamedMpkBytesRecorder()
+    >>> data = recorder.record(nn.Linear(2, 3))
+    >>> nn.Linear(2, 3).load_record(recorder.load(data)).weight.shape
+    Shape([2, 3])
+    """
 
     def record(self, record: Any, args: None = None) -> bytes:
-        """The bytes of a record, or of what has an `into_record`."""
+        """The bytes of a `record`, or of what has an `into_record`. `args` is not used."""
         with _naming("record", type(self).__name__):
             return b"".join(self._pieces(record))
 
     def load(self, data: bytes | bytearray | memoryview, device: Device | None = None) -> Record:
-        """The record in some bytes. They are used where they lie: do not change them afterwards."""
+        """The record in some bytes, `data`. They are used where they lie: do not change them afterwards."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise ArgumentError(f"load: {type(self).__name__} reads bytes, got {type(data).__name__}")
         with _naming("load", type(self).__name__):

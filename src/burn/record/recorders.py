@@ -27,7 +27,15 @@ BURNPACK = Format(burnpack.encode, burnpack.decode)
 
 
 class NamedMpkFileRecorder(FileRecorder[P]):
-    """Named MessagePack in a `.mpk` file: the default."""
+    """Named MessagePack in a `.mpk` file: the default format.
+
+    >>> from burn.record import NamedMpkFileRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", NamedMpkFileRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", NamedMpkFileRecorder())
+    >>> loaded.bias.shape, NamedMpkFileRecorder.file_extension()
+    (Shape([3]), 'mpk')
+    """
 
     type_name = "burn_core::record::file::NamedMpkFileRecorder<{}>"
     extension = "mpk"
@@ -35,7 +43,15 @@ class NamedMpkFileRecorder(FileRecorder[P]):
 
 
 class NamedMpkGzFileRecorder(FileRecorder[P]):
-    """Named MessagePack, compressed, in a `.mpk.gz` file."""
+    """Named MessagePack, compressed, in a `.mpk.gz` file.
+
+    >>> from burn.record import NamedMpkGzFileRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", NamedMpkGzFileRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", NamedMpkGzFileRecorder())
+    >>> loaded.bias.shape, NamedMpkGzFileRecorder.file_extension()
+    (Shape([3]), 'mpk.gz')
+    """
 
     type_name = "burn_core::record::file::NamedMpkGzFileRecorder<{}>"
     extension, compressed = "mpk.gz", True
@@ -43,7 +59,15 @@ class NamedMpkGzFileRecorder(FileRecorder[P]):
 
 
 class BinFileRecorder(FileRecorder[P]):
-    """Values without names in a `.bin` file: small, and readable only by the same structure."""
+    """Values without names in a `.bin` file: small, and readable only by the same structure.
+
+    >>> from burn.record import BinFileRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", BinFileRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", BinFileRecorder())
+    >>> loaded.bias.shape, BinFileRecorder.file_extension()
+    (Shape([3]), 'bin')
+    """
 
     type_name = "burn_core::record::file::BinFileRecorder<{}>"
     extension = "bin"
@@ -51,7 +75,15 @@ class BinFileRecorder(FileRecorder[P]):
 
 
 class BinGzFileRecorder(FileRecorder[P]):
-    """Values without names, compressed, in a `.bin.gz` file."""
+    """Values without names, compressed, in a `.bin.gz` file.
+
+    >>> from burn.record import BinGzFileRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", BinGzFileRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", BinGzFileRecorder())
+    >>> loaded.bias.shape, BinGzFileRecorder.file_extension()
+    (Shape([3]), 'bin.gz')
+    """
 
     type_name = "burn_core::record::file::BinGzFileRecorder<{}>"
     extension, compressed = "bin.gz", True
@@ -59,7 +91,15 @@ class BinGzFileRecorder(FileRecorder[P]):
 
 
 class JsonGzFileRecorder(FileRecorder[P]):
-    """JSON, compressed, in a `.json.gz` file."""
+    """JSON, compressed, in a `.json.gz` file.
+
+    >>> from burn.record import JsonGzFileRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", JsonGzFileRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", JsonGzFileRecorder())
+    >>> loaded.bias.shape, JsonGzFileRecorder.file_extension()
+    (Shape([3]), 'json.gz')
+    """
 
     type_name = "burn_core::record::file::JsonGzFileRecorder<{}>"
     extension, compressed = "json.gz", True
@@ -67,7 +107,15 @@ class JsonGzFileRecorder(FileRecorder[P]):
 
 
 class PrettyJsonFileRecorder(FileRecorder[P]):
-    """Indented JSON in a `.json` file, for reading. It reads compressed JSON too."""
+    """Indented JSON in a `.json` file, for reading. It reads compressed JSON too.
+
+    >>> from burn.record import PrettyJsonFileRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", PrettyJsonFileRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", PrettyJsonFileRecorder())
+    >>> loaded.bias.shape, PrettyJsonFileRecorder.file_extension()
+    (Shape([3]), 'json')
+    """
 
     type_name = "burn_core::record::file::PrettyJsonFileRecorder<{}>"
     extension = "json"
@@ -80,28 +128,56 @@ class PrettyJsonFileRecorder(FileRecorder[P]):
 
 
 class SafetensorsRecorder(FileRecorder[P]):
-    """Named tensors in a `.safetensors` file. They keep their element types unless a precision is given."""
+    """Named tensors in a `.safetensors` file. They keep their element types unless a `precision` is given.
+
+    >>> from burn.record import SafetensorsRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", SafetensorsRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", SafetensorsRecorder())
+    >>> loaded.bias.shape, SafetensorsRecorder.file_extension()
+    (Shape([3]), 'safetensors')
+    """
 
     extension, default_precision = "safetensors", None
     format = SAFETENSORS
 
 
 class BurnpackRecorder(FileRecorder[P]):
-    """Named tensors in a `.bpk` file. They keep their element types unless a precision is given."""
+    """Named tensors in a `.bpk` file. They keep their element types unless a `precision` is given.
+
+    >>> from burn.record import BurnpackRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", BurnpackRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", BurnpackRecorder())
+    >>> loaded.bias.shape, BurnpackRecorder.file_extension()
+    (Shape([3]), 'bpk')
+    """
 
     extension, default_precision = "bpk", None
     format = BURNPACK
 
 
 class BinBytesRecorder(BytesRecorder[P]):
-    """Values without names, in memory; it reads the bytes of a `.bin` file."""
+    """Values without names, in memory; it reads the bytes of a `.bin` file.
+
+    >>> from burn.record import BinBytesRecorder
+    >>> data = BinBytesRecorder().record(nn.Linear(2, 3))
+    >>> nn.Linear(2, 3).load_record(BinBytesRecorder().load(data)).bias.shape
+    Shape([3])
+    """
 
     type_name = "burn_core::record::memory::BinBytesRecorder<{}, alloc::vec::Vec<u8>>"
     format = BIN
 
 
 class NamedMpkBytesRecorder(BytesRecorder[P]):
-    """Named MessagePack, in memory; it reads the bytes of a `.mpk` file."""
+    """Named MessagePack, in memory; it reads the bytes of a `.mpk` file.
+
+    >>> from burn.record import NamedMpkBytesRecorder
+    >>> data = NamedMpkBytesRecorder().record(nn.Linear(2, 3))
+    >>> nn.Linear(2, 3).load_record(NamedMpkBytesRecorder().load(data)).bias.shape
+    Shape([3])
+    """
 
     type_name = "burn_core::record::memory::NamedMpkBytesRecorder<{}>"
     format = NAMED_MPK
@@ -111,28 +187,74 @@ DefaultFileRecorder = NamedMpkFileRecorder
 
 
 class DefaultRecorder(NamedMpkFileRecorder[FullPrecisionSettings]):
-    """Named MessagePack in full precision."""
+    """Named MessagePack in full precision, a `.mpk` file: what `save_file` writes.
+
+    >>> from burn.record import DefaultRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", DefaultRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", DefaultRecorder())
+    >>> loaded.bias.shape, DefaultRecorder.file_extension()
+    (Shape([3]), 'mpk')
+    """
 
 
 class CompactRecorder(NamedMpkFileRecorder[HalfPrecisionSettings]):
-    """Named MessagePack in half precision."""
+    """Named MessagePack in half precision, a `.mpk` file.
+
+    >>> from burn.record import CompactRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", CompactRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", CompactRecorder())
+    >>> loaded.bias.shape, CompactRecorder.file_extension()
+    (Shape([3]), 'mpk')
+    """
 
     default_precision = HalfPrecisionSettings
 
 
 class SensitiveCompactRecorder(BinGzFileRecorder[HalfPrecisionSettings]):
-    """The smallest files: values without names, compressed, in half precision."""
+    """The smallest files: values without names, compressed, in half precision, `.bin.gz`.
+
+    >>> from burn.record import SensitiveCompactRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", SensitiveCompactRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", SensitiveCompactRecorder())
+    >>> loaded.bias.shape, SensitiveCompactRecorder.file_extension()
+    (Shape([3]), 'bin.gz')
+    """
 
     default_precision = HalfPrecisionSettings
 
 
 class NoStdTrainingRecorder(BinFileRecorder[FullPrecisionSettings]):
-    """Files whose bytes `NoStdInferenceRecorder` reads."""
+    """Values without names in a `.bin` file, whose bytes `NoStdInferenceRecorder` reads.
+
+    >>> from burn.record import NoStdTrainingRecorder
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", NoStdTrainingRecorder())
+    >>> loaded = nn.Linear(2, 3).load_file("model", NoStdTrainingRecorder())
+    >>> loaded.bias.shape, NoStdTrainingRecorder.file_extension()
+    (Shape([3]), 'bin')
+    """
 
 
 class NoStdInferenceRecorder(BinBytesRecorder[FullPrecisionSettings]):
-    """Values without names, in memory, in full precision."""
+    """Values without names, in memory, in full precision: what the Rust framework embeds in a program.
+
+    >>> from burn.record import NoStdInferenceRecorder
+    >>> data = NoStdInferenceRecorder().record(nn.Linear(2, 3))
+    >>> nn.Linear(2, 3).load_record(NoStdInferenceRecorder().load(data)).bias.shape
+    Shape([3])
+    """
 
 
 class DebugRecordSettings(PrettyJsonFileRecorder[FullPrecisionSettings]):
-    """Indented JSON in full precision. The name is that of the Rust framework."""
+    """A recorder of indented JSON in full precision. The name is that of the Rust framework.
+
+    >>> from burn.record import DebugRecordSettings
+    >>> model = nn.Linear(2, 3)
+    >>> model.save_file("model", DebugRecordSettings())
+    >>> loaded = nn.Linear(2, 3).load_file("model", DebugRecordSettings())
+    >>> loaded.bias.shape, DebugRecordSettings.file_extension()
+    (Shape([3]), 'json')
+    """

@@ -20,7 +20,12 @@ from burn.tensor import TensorData
 
 
 class PrecisionSettings:
-    """Base of the settings; use one of the three below, as a class or as an instance."""
+    """Base of the settings of precision; use one of the three below, as a class or as an instance.
+
+    >>> from burn.record import FullPrecisionSettings, PrecisionSettings
+    >>> issubclass(FullPrecisionSettings, PrecisionSettings)
+    True
+    """
 
     float_dtype: ClassVar[DType]
     int_dtype: ClassVar[DType]
@@ -32,21 +37,35 @@ class PrecisionSettings:
 
 
 class FullPrecisionSettings(PrecisionSettings):
-    """Floats in 32 bits and integers in 32: the default."""
+    """Floats in 32 bits and integers in 32: the default.
+
+    >>> from burn.record import FullPrecisionSettings, NamedMpkFileRecorder
+    >>> NamedMpkFileRecorder(FullPrecisionSettings).precision.float_dtype
+    f32
+    """
 
     float_dtype, int_dtype = f32, i32
     float_name, int_name = "f32", "i32"
 
 
 class HalfPrecisionSettings(PrecisionSettings):
-    """Floats in 16 bits and integers in 16: half the size."""
+    """Floats in 16 bits and integers in 16: half the size.
+
+    >>> from burn.record import HalfPrecisionSettings, NamedMpkFileRecorder
+    >>> nn.Linear(2, 3).save_file("small", NamedMpkFileRecorder(HalfPrecisionSettings))
+    """
 
     float_dtype, int_dtype = f16, i16
     float_name, int_name = "half::binary16::f16", "i16"
 
 
 class DoublePrecisionSettings(PrecisionSettings):
-    """Floats in 64 bits and integers in 64."""
+    """Floats in 64 bits and integers in 64.
+
+    >>> from burn.record import DoublePrecisionSettings, NamedMpkFileRecorder
+    >>> NamedMpkFileRecorder(DoublePrecisionSettings).metadata.float
+    'f64'
+    """
 
     float_dtype, int_dtype = f64, i64
     float_name, int_name = "f64", "i64"

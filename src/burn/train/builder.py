@@ -61,7 +61,7 @@ class LearnerBuilder:
     ...         item = self.valid_step(batch)
     ...         return TrainOutput(self, item.loss.backward(), item)
     >>> x = burn.tensor([[0.0], [1.0], [2.0]])
-    >>> model = Line(nn.LinearConfig(1, 1).init(x.device))
+    >>> model = Line(nn.Linear(1, 1))
     >>> builder = LearnerBuilder("artifacts").metrics([LossMetric()]).renderer(NoRenderer()).num_epochs(2)
     >>> learner = builder.build(model, SgdConfig().init(), 0.1)
     >>> model = learner.fit([(x, 2 * x)] * 20, [(x, 2 * x)])

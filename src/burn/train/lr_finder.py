@@ -119,7 +119,7 @@ def find_lr(
     ...         loss = ((output - batch[1]) ** 2).mean()
     ...         return TrainOutput(self, loss.backward(), RegressionOutput(loss, output, batch[1]))
     >>> x = burn.tensor([[0.0], [1.0], [2.0]])
-    >>> curve = find_lr(Line(nn.LinearConfig(1, 1).init(x.device)), SgdConfig().init(), [(x, 2 * x)], batches=20)
+    >>> curve = find_lr(Line(nn.Linear(1, 1)), SgdConfig().init(), [(x, 2 * x)], batches=20)
     >>> len(curve.rates), 1e-7 < curve.suggestion < 1.0
     (20, True)
     """

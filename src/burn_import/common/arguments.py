@@ -18,7 +18,11 @@ from burn_import.common.renaming import Renaming
 
 
 class AdapterType(enum.Enum):
-    """Whose layout the weights have."""
+    """Whose layout the weights have: `PyTorch` (matrices of linear layers are transposed), or `NoAdapter` for our own.
+
+    >>> from burn_import.pytorch import AdapterType, LoadArgs
+    >>> args = LoadArgs("model.safetensors").with_adapter_type(AdapterType.NoAdapter)
+    """
 
     PyTorch = PYTORCH
     """PyTorch's: matrices of linear layers are transposed, norms have `weight` and `bias`."""
@@ -32,7 +36,16 @@ class AdapterType(enum.Enum):
 
 @dataclass(frozen=True)
 class LoadArgs:
-    """A file (a path, or an open binary file) and what is done with what it holds."""
+    r"""A `file` (a path, or an open binary file) and what is done with what it holds. Each `with_` gives new arguments.
+
+    `key_remap` renames tensors, `top_level_key` says where in the file the weights stand, `debug` prints every name,
+    and `adapter` says whose layout they have (PyTorch's, if nothing is said).
+
+    >>> from burn_import.pytorch import LoadArgs
+    >>> args = LoadArgs("model.pt").with_top_level_key("state_dict").with_key_remap(r"module\.(.*)", "$1")
+    >>> args.top_level_key
+    'state_dict'
+    """
 
     file: Any
     key_remap: tuple[Renaming, ...] = ()
@@ -41,9 +54,9 @@ class LoadArgs:
     adapter: AdapterType = AdapterType.PyTorch
 
     def with_key_remap(self, pattern: str, replacement: str) -> LoadArgs:
-        """Replace every match of a regular expression in the names; several are applied in the order given.
+        r"""Replace every match of a regular expression (`pattern`) in the names; several apply in the order given.
 
-        The replacement may name groups as `$1`, `${1}`, `${name}`, `\\1` or `\\g<name>`; `$$` is a dollar sign.
+        The replacement may name groups as `$1`, `${1}`, `${name}`, `\1` or `\g<name>`; `$$` is a dollar sign.
         """
         return replace(self, key_remap=(*self.key_remap, Renaming(pattern, replacement)))
 
@@ -56,7 +69,7 @@ class LoadArgs:
         return replace(self, debug=True)
 
     def with_adapter_type(self, adapter: AdapterType) -> LoadArgs:
-        """Say whose layout the weights have."""
+        """Say whose layout the weights have: `adapter` is an `AdapterType`."""
         if not isinstance(adapter, AdapterType):
             raise ArgumentError(
                 f"with_adapter_type: needs AdapterType.PyTorch or AdapterType.NoAdapter, got {adapter!r}"

@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 
 
 class ImportedRecord(Record):
-    """Weights of another framework.
+    """Weights of another framework, as a recorder of this package loads them; made by its `load`.
 
     `model.load_record(record)` fits them to the model and reads what it needs. A recorder of a named format writes
     them as they are, and a model fits them when it loads that file. `for_module` fits them now.
+
+    >>> from safetensors.numpy import save_file
+    >>> from burn_import.safetensors import SafetensorsFileRecorder
+    >>> save_file({"weight": np.ones((3, 2), np.float32), "bias": np.zeros(3, np.float32)}, "linear.safetensors")
+    >>> record = SafetensorsFileRecorder().load("linear.safetensors")
+    >>> sorted(record.for_module(nn.Linear(2, 3)).item)
+    ['bias', 'weight']
     """
 
     def __init__(self, tensors: Tensors, layout: str, source: str, device: Device | None = None) -> None:
@@ -46,7 +53,7 @@ class ImportedRecord(Record):
         return module.load_record(self, strict=strict).into_record()  # type: ignore[no-any-return]
 
     def match(self, like: Item) -> Matched:
-        """The tensors in the kinds of a schema, without any change of names or layout."""
+        """The tensors in the kinds of a schema (`like`), without any change of names or layout."""
         tree = marked(self.layout, self.tensors)
         assert isinstance(tree, dict)
         found = match(tree[self.layout], like)
@@ -54,7 +61,7 @@ class ImportedRecord(Record):
         return found
 
     def item_for(self, like: Item) -> Item:
-        """The tree that a recorder writes."""
+        """The tree that a recorder writes; the schema (`like`) changes nothing."""
         return self.item
 
     def __repr__(self) -> str:

@@ -8,7 +8,15 @@ from burn.errors import BurnError
 
 
 class OnnxError(BurnError, ValueError):
-    """A file that is no valid ONNX model, or a graph that breaks the rules; `faults` holds the single sentences."""
+    """A file that is no valid ONNX model, or a graph that breaks the rules; `faults` holds the single sentences.
+
+    >>> from burn_import.onnx import OnnxError, load
+    >>> try:
+    ...     load(b"no model")
+    ... except OnnxError as error:
+    ...     print(len(error.faults))
+    1
+    """
 
     def __init__(self, operation: str, faults: Sequence[str]) -> None:
         self.operation = operation

@@ -111,7 +111,19 @@ def _unsaid(reason: str) -> None:
 
 
 def load(model: Any, device: Device | None = None) -> Any:
-    """The model of a path, bytes, an open file or a `ModelProto`, ready to be called on `device`."""
+    """The model of a path, bytes, an open file or a `ModelProto`, ready to be called on `device`.
+
+    It is a module: it can be trained, captured and saved. `model.run` takes and gives arrays by name.
+
+    >>> import onnx
+    >>> from burn_import.onnx import load
+    >>> text = '<ir_version: 8, opset_import: ["": 17]> graph (float[N, 2] x) => (float[N, 2] y) { y = Relu(x) }'
+    >>> model = load(onnx.parser.parse_model(text))
+    >>> print(model(burn.tensor([[1.0, -2.0]])).to_data())
+    [[1.0, 0.0]]
+    >>> model.run({"x": np.array([[1.0, -2.0]], np.float32)})
+    {'y': array([[1., 0.]], dtype=float32)}
+    """
     imported = import_model(model)
     written = imported.write()
     place = burn.default_device() if device is None else device

@@ -43,7 +43,12 @@ class _Format(NamedTuple):
 
 
 class RecordType(enum.Enum):
-    """The formats that weights can be written in."""
+    """The formats that weights can be written in.
+
+    >>> from burn_import.onnx import RecordType
+    >>> [kind.name for kind in RecordType]
+    ['NamedMpk', 'NamedMpkGz', 'PrettyJson', 'Bincode']
+    """
 
     NamedMpk = _Format("NamedMpkFileRecorder", "NamedMpkBytesRecorder", ".mpk")
     NamedMpkGz = _Format("NamedMpkGzFileRecorder", None, ".mpk.gz")
@@ -69,7 +74,20 @@ Progress = Callable[[str], None]
 
 
 class ModelGen:
-    """Collects inputs and options; `run_from_script()` or `run_from_cli()` writes the files."""
+    """Writes ONNX files as Python source and weights; the command `burn-import` is the same.
+
+    Options are methods, and four of them arguments too: `input` a file, `out_dir` the folder, `record_type` the format
+    of the weights, `half_precision` stores them as f16, `embed_states` puts them into the source. `run_from_script()`
+    or `run_from_cli()` writes.
+
+    >>> import onnx, os
+    >>> from burn_import.onnx import ModelGen, RecordType
+    >>> text = '<ir_version: 8, opset_import: ["": 17]> graph (float[N, 2] x) => (float[N, 2] y) { y = Relu(x) }'
+    >>> onnx.save(onnx.parser.parse_model(text), "relu.onnx")
+    >>> files = ModelGen().input("relu.onnx").out_dir("model").record_type(RecordType.NamedMpk).run_from_cli()
+    >>> sorted(os.listdir("model"))
+    ['relu.json', 'relu.mpk', 'relu.py']
+    """
 
     def __init__(
         self,
@@ -98,27 +116,27 @@ class ModelGen:
         return self
 
     def record_type(self, record_type: RecordType) -> ModelGen:
-        """The format of the weights."""
+        """The format of the weights, `record_type`: a `RecordType`."""
         self._record_type = record_type
         return self
 
     def half_precision(self, half: bool) -> ModelGen:
-        """Whether weights are stored as f16; they are computed with as before."""
+        """Whether weights are stored as f16 (`half`); they are computed with as before."""
         self._half_precision = half
         return self
 
     def embed_states(self, embed: bool) -> ModelGen:
-        """Whether the weights stand in the source itself; needs `RecordType.Bincode`."""
+        """Whether the weights stand in the source itself (`embed`); needs `RecordType.Bincode`."""
         self._embed_states = embed
         return self
 
     def development(self, development: bool) -> ModelGen:
-        """Whether `<stem>.graph.txt`, the canonical graph as text, is written too."""
+        """Whether `<stem>.graph.txt`, the canonical graph as text, is written too: with `development` True."""
         self._development = development
         return self
 
     def overwrite(self, overwrite: bool) -> ModelGen:
-        """Whether files that were edited may be replaced."""
+        """Whether files that were edited may be replaced: with `overwrite` True."""
         self._overwrite = overwrite
         return self
 
@@ -132,7 +150,7 @@ class ModelGen:
         return self.run(Path.cwd())
 
     def run(self, base: Path, progress: Progress = lambda step: None) -> list[Generated]:
-        """Write the files; paths are relative to `base`."""
+        """Write the files; paths are relative to `base`. `progress` is told each step."""
         faults = [] if self._inputs else ["there is no input; call .input(path)"]
         faults += [f"{path}: there is no such file" for path in self._inputs if not (base / path).is_file()]
         stems = [path.stem for path in self._inputs]
@@ -145,7 +163,10 @@ class ModelGen:
         return [self.generate(base / path, base / self._out_dir / path.stem, progress) for path in self._inputs]
 
     def generate(self, source: Path, target: Path, progress: Progress = lambda step: None) -> Generated:
-        """Write the files of one input under the path and name of `target`, without an ending."""
+        """Write the files of one input (`source`) under the path and name of `target`, without an ending.
+
+        `progress` is told each step.
+        """
         kind = self._record_type.value
         code, described = target.with_name(f"{target.name}.py"), target.with_name(f"{target.name}.json")
         weights = None if self._embed_states else target.with_name(f"{target.name}{kind.ending}")

@@ -14,10 +14,18 @@ C = TypeVar("C", bound=Config)
 
 
 def config_from_file(path: Any, config: type[C], top_level_key: str | None = None) -> C:
-    """The config that a file holds, under a key of it if one is given.
+    """The `config` (a class) that a file holds, under `top_level_key` of it if one is given.
 
     Numbers, texts, bools, lists and dicts with texts as keys are taken; tensors and entries that the config does
     not have are passed over.
+
+    >>> import torch
+    >>> from burn_import.pytorch import config_from_file
+    >>> class NetConfig(burn.Config):
+    ...     width: int
+    >>> torch.save({"config": {"width": 64}, "weight": torch.zeros(2)}, "model.pt")
+    >>> config_from_file("model.pt", NetConfig, "config")
+    NetConfig(width=64)
     """
     if not (isinstance(config, type) and issubclass(config, Config)):
         raise ArgumentError(f"config_from_file: needs a class of configs as its second argument, got {config!r}")

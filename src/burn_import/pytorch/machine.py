@@ -54,7 +54,18 @@ class Dictionary(dict[Any, Any]):
 
 
 class PickleError(RecordError):
-    """A pickle that is damaged, or asks for what is not read."""
+    """A pickle that is damaged, or asks for what is not read.
+
+    >>> import pickle
+    >>> from pathlib import Path
+    >>> from burn_import.pytorch import PickleError, PytorchReader
+    >>> _ = Path("model.pt").write_bytes(pickle.dumps(print))
+    >>> try:
+    ...     PytorchReader("model.pt")
+    ... except PickleError as error:
+    ...     print("builtins.print" in str(error))
+    True
+    """
 
 
 Find = Callable[[str], "Known | None"]

@@ -29,7 +29,17 @@ class FileMetadata(NamedTuple):
 
 
 class PytorchReader:
-    """The tensors of a file by dotted name, and its other values. Tensors are read when they are asked for."""
+    """The tensors of a `file` by dotted name, and its other values. Tensors are read when they are asked for.
+
+    `top_level_key` says where they stand; `mapped=False` reads the file instead of mapping it.
+
+    >>> import torch
+    >>> from burn_import.pytorch import PytorchReader
+    >>> torch.save({"state_dict": torch.nn.Linear(2, 3).state_dict(), "epoch": 7}, "checkpoint.pt")
+    >>> reader = PytorchReader("checkpoint.pt", top_level_key="state_dict")
+    >>> reader.keys(), reader.get("weight").shape
+    (['weight', 'bias'], Shape([3, 2]))
+    """
 
     def __init__(self, file: Any, *, top_level_key: str | None = None, mapped: bool = True) -> None:
         contents = open_contents(file, mapped)
@@ -42,7 +52,7 @@ class PytorchReader:
         return list(self.tensors)
 
     def get(self, name: str) -> TensorData:
-        """The values of a tensor, in its own element type."""
+        """The values of the tensor of this `name`, in its own element type."""
         if name not in self.tensors:
             raise ArgumentError(f"get: no tensor is called {name!r}; there are {some(self.keys())}")
         return read(self.tensors[name])

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 class PyTorchFileRecorder(Recorder[P]):
     """Reads the weights of a `.pt` or `.pth` file. Neither PyTorch nor anything in the file is run.
 
-    record = PyTorchFileRecorder().load("model.pt", device)
-    model = Net.init(device).load_record(record)
+    Tensors keep their element types unless a `precision` is given; a module takes them in its own.
 
-    Tensors keep their element types unless a precision is given; a module takes them in its own.
+    >>> import torch
+    >>> from burn_import.pytorch import PyTorchFileRecorder
+    >>> torch.save(torch.nn.Linear(2, 3).state_dict(), "linear.pt")
+    >>> model = nn.Linear(2, 3).load_record(PyTorchFileRecorder().load("linear.pt"))
+    >>> model(Tensor.ones([1, 2])).shape
+    Shape([1, 3])
     """
 
     default_precision = None
 
     def load(self, args: Any, device: Device | None = None) -> ImportedRecord:
-        """The record of a path, an open binary file or `LoadArgs`. Tensors are read when a module takes them."""
+        """The record of `args`: a path, an open file or `LoadArgs`. Tensors are read when a module takes them."""
         args = as_load_args("load", args)
         reader = PytorchReader(args.file, top_level_key=args.top_level_key, mapped=self.mapped)
         if "" in reader.tensors:
@@ -39,7 +43,7 @@ class PyTorchFileRecorder(Recorder[P]):
         return imported(reader.tensors, args, self.precision, device)
 
     def record(self, record: Any, path: Any) -> NoReturn:
-        """Not available: files of PyTorch are read only."""
+        """Not available: files of PyTorch are read only. A `record` is written by those of `burn.record`."""
         raise MissingOperation(
             "record: files of PyTorch are read only; write SafetensorsRecorder().record(model, path) for PyTorch, or "
             "NamedMpkFileRecorder().record(model, path)"

@@ -21,14 +21,21 @@ if TYPE_CHECKING:
 class SafetensorsFileRecorder(Recorder[P]):
     """Reads the weights of a `.safetensors` file, in PyTorch's layout unless the arguments say otherwise.
 
-    Tensors keep their element types unless a precision is given; a module takes them in its own.
+    Tensors keep their element types unless a `precision` is given; a module takes them in its own.
     Files that a module of ours wrote with `burn.record.SafetensorsRecorder` are read by that one.
+
+    >>> from safetensors.numpy import save_file
+    >>> from burn_import.safetensors import SafetensorsFileRecorder
+    >>> save_file({"weight": np.ones((3, 2), np.float32), "bias": np.zeros(3, np.float32)}, "linear.safetensors")
+    >>> model = nn.Linear(2, 3).load_record(SafetensorsFileRecorder().load("linear.safetensors"))
+    >>> print(model(burn.tensor([[1.0, 2.0]])).to_data())
+    [[3.0, 3.0, 3.0]]
     """
 
     default_precision = None
 
     def load(self, args: Any, device: Device | None = None) -> ImportedRecord:
-        """The record of a path, an open binary file or `LoadArgs`. Tensors are read when a module takes them."""
+        """The record of `args`: a path, an open file or `LoadArgs`. Tensors are read when a module takes them."""
         args = as_load_args("load", args)
         try:
             tensors = _tensors(args, self.mapped)

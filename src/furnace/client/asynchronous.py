@@ -19,7 +19,20 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class AsyncClient:
-    """Talks to a server from an event loop; calls may run at the same time."""
+    """Talks to a server from an event loop; calls may run at the same time. The calls are those of `Client`, awaited.
+
+    `url`, `api_key`, `timeout` and `tls` are those of `Client`.
+
+    >>> import asyncio, furnace
+    >>> async def ask(url):
+    ...     async with furnace.AsyncClient(url) as client:
+    ...         x = np.ones((1, 4), np.float32)
+    ...         return await asyncio.gather(*(client.infer({"x": x}) for _ in range(3)))
+    >>> inputs = [furnace.TensorSpec("x", "FP32", ("batch", 4))]
+    >>> with furnace.TestServer(nn.Linear(4, 2), inputs=inputs) as server:
+    ...     print(len(asyncio.run(ask(server.url))))
+    3
+    """
 
     def __init__(
         self,
@@ -48,14 +61,17 @@ class AsyncClient:
         binary: bool = True,
         timeout: float | None = None,
     ) -> dict[str, Array]:
-        """The outputs by name for arrays by name."""
+        """The outputs by name for arrays by name (`inputs`).
+
+        `version`, `outputs`, `binary` and `timeout` are those of `Client.infer`.
+        """
         body, headers = infer_request(inputs, outputs, binary, timeout)
         path = model_path(model or only(await self.models()), version) + "/infer"
         answer, kept = await self._request("POST", path, body, headers)
         return infer_response(answer, kept.get(HEADER))
 
     async def predict(self, value: Any, *, model: str | None = None) -> Any:
-        """Furnace's JSON for one item."""
+        """Furnace's JSON: `value` is one item, a list or an object of inputs; gives what stands under "output"."""
         path = "/predict" if model is None else f"/models/{quote(model, safe='')}/predict"
         body = orjson.dumps({"input": value}, option=orjson.OPT_SERIALIZE_NUMPY)
         return orjson.loads((await self._request("POST", path, body, {}))[0])["output"]

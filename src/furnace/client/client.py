@@ -22,7 +22,19 @@ from furnace.protocols.binary import HEADER
 
 
 class Client:
-    """Talks to a server. Not for several threads at once: give each its own."""
+    """Talks to a server. Not for several threads at once: give each its own. Arrays travel as bytes.
+
+    `url` is where the server is, `api_key` is sent with each request, `timeout` is in seconds, `tls` is for HTTPS.
+
+    >>> import furnace
+    >>> inputs = [furnace.TensorSpec("x", "FP32", ("batch", 4))]
+    >>> with furnace.TestServer(nn.Linear(4, 2), inputs=inputs, name="linear") as server:
+    ...     with furnace.Client(server.url) as client:
+    ...         print(client.models(), client.ready("linear"))
+    ...         print(client.infer({"x": np.ones((3, 4), np.float32)}, model="linear").keys())
+    ['linear'] True
+    dict_keys(['output'])
+    """
 
     def __init__(
         self,
@@ -49,14 +61,18 @@ class Client:
         binary: bool = True,
         timeout: float | None = None,
     ) -> dict[str, Array]:
-        """The outputs by name for arrays by name. `timeout` lets the server give up, in seconds."""
+        """The outputs by name for arrays by name (`inputs`).
+
+        `model` may be left out where there is one; `version` is the newest without one; `outputs` names those that are
+        wanted; `binary` sends arrays as bytes, not as JSON; `timeout` lets the server give up, in seconds.
+        """
         body, headers = infer_request(inputs, outputs, binary, timeout)
         path = model_path(model or self._only_model(), version) + "/infer"
         answer, kept = self._request("POST", path, body, headers)
         return infer_response(answer, kept.get(HEADER))
 
     def predict(self, value: Any, *, model: str | None = None) -> Any:
-        """Furnace's JSON: one item, a list or an object of inputs; gives what stands under "output"."""
+        """Furnace's JSON: `value` is one item, a list or an object of inputs; gives what stands under "output"."""
         path = "/predict" if model is None else f"/models/{quote(model, safe='')}/predict"
         body = orjson.dumps({"input": value}, option=orjson.OPT_SERIALIZE_NUMPY)
         return self._json("POST", path, body, {"content-type": "application/json"})["output"]

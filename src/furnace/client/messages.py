@@ -15,7 +15,17 @@ from furnace.protocols import binary
 
 
 class ServerError(BurnError):
-    """What the server answered in the place of a result."""
+    """What the server answered in the place of a result: `status`, `code` and `details`.
+
+    >>> import furnace
+    >>> inputs = [furnace.TensorSpec("x", "FP32", ("batch", 4))]
+    >>> with furnace.TestServer(nn.Linear(4, 2), inputs=inputs) as server:
+    ...     try:
+    ...         server.client().infer({"x": np.ones((3, 5), np.float32)})
+    ...     except furnace.ServerError as error:
+    ...         print(error.status, error.code)
+    400 INVALID_INPUT
+    """
 
     def __init__(self, status: int, message: str, code: str = "", details: Any = None) -> None:
         super().__init__(f"{status}: {message}")

@@ -29,7 +29,20 @@ RECORDS = (".mpk", ".mpk.gz", ".bin", ".bin.gz")
 def open_model(
     path: Path, device: Device, *, name: str | None = None, version: str = "1", allow_source: bool = False
 ) -> ServedModel:
-    """The model of a file, ready to run on `device`; ModelError when it cannot be served."""
+    """The model of a file, ready to run on `device`; ModelError when it cannot be served.
+
+    `path` is an `.onnx`, or a `.mpk` with its `.json` beside it; `name` is the file's without one, and `version` what
+    clients are told. Nothing in a file is run, unless `allow_source` lets the `.py` beside it.
+
+    >>> import onnx
+    >>> from pathlib import Path
+    >>> from furnace import open_model
+    >>> text = '<ir_version: 8, opset_import: ["": 17]> graph (float[N, 2] x) => (float[N, 2] y) { y = Relu(x) }'
+    >>> onnx.save(onnx.parser.parse_model(text), "relu.onnx")
+    >>> model = open_model(Path("relu.onnx"), burn.NdArray())
+    >>> model.name, [spec.name for spec in model.signature.inputs]
+    ('relu', ['x'])
+    """
     if not path.exists():
         raise ModelError(f"model: there is no file {str(path)!r}")
     stem, extension = _parts(path)

@@ -17,7 +17,18 @@ Runner = Callable[[Sequence[Array | None]], Sequence[Any]]
 
 @dataclass(slots=True)
 class ServedModel:
-    """One version of a model. `run` takes the inputs in the order of the signature and gives the outputs in order."""
+    """One version of a model. `run` takes the inputs in the order of the signature and gives the outputs in order.
+
+    `name`, `version` and `signature` are what clients see; `platform`, `device`, `metadata`, `preprocessing` and
+    `parameters` (their number) describe it; `stream` gives results piece by piece; `steady` says that no call compiles
+    any more.
+
+    >>> from furnace import ServedModel, Signature, TensorSpec
+    >>> signature = Signature((TensorSpec("x", "FP32", ("batch",)),), (TensorSpec("y", "FP32", ("batch",)),))
+    >>> model = ServedModel("twice", "1", signature, run=lambda arrays: [2 * arrays[0]])
+    >>> model.run([np.array([1.0, 2.0])])
+    [array([2., 4.])]
+    """
 
     name: str
     version: str

@@ -13,7 +13,13 @@ from burn.tensor import Distribution, Tensor
 
 
 class LeakyReluConfig(Config):
-    """Settings of a leaky rectifier: the slope of the negative side."""
+    """Settings of `LeakyRelu`; `init(device=None)` makes it.
+
+    - `negative_slope`: 0.01
+
+    >>> nn.LeakyReluConfig(0.1).init()
+    LeakyRelu {negative_slope: 0.1}
+    """
 
     negative_slope: float = 0.01
 
@@ -23,7 +29,15 @@ class LeakyReluConfig(Config):
 
 
 class LeakyRelu(Module, config=LeakyReluConfig):
-    """Multiplies negative elements by `negative_slope`."""
+    """Multiplies negative elements by `negative_slope`.
+
+    `torch.nn.LeakyReLU`. Any shape to the same.
+
+    - `negative_slope`: 0.01
+
+    >>> print(nn.LeakyRelu(0.1)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.2  0.   3. ]
+    """
 
     negative_slope: float = 0.01
 
@@ -37,7 +51,14 @@ class LeakyRelu(Module, config=LeakyReluConfig):
 
 
 class RReluConfig(Config):
-    """Settings of a randomized rectifier: the range its slopes are drawn from."""
+    """Settings of `RRelu`; `init(device=None)` makes it.
+
+    - `lower`: the smallest slope, 1/8
+    - `upper`: the largest slope, 1/3
+
+    >>> nn.RReluConfig(0.1, 0.3).init()
+    RRelu {lower: 0.1, upper: 0.3}
+    """
 
     lower: float = 1.0 / 8.0
     upper: float = 1.0 / 3.0
@@ -50,7 +71,16 @@ class RReluConfig(Config):
 
 
 class RRelu(Module, config=RReluConfig):
-    """Multiplies negative elements by slopes drawn between two numbers; outside training by the slope between them."""
+    """Multiplies negative elements by slopes drawn between two numbers; outside of training by their mean.
+
+    `torch.nn.RReLU`. Any shape to the same.
+
+    - `lower`: the smallest slope, 1/8
+    - `upper`: the largest slope, 1/3
+
+    >>> print(nn.RRelu(0.1, 0.3)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.4  0.   3. ]
+    """
 
     lower: float = 1.0 / 8.0
     upper: float = 1.0 / 3.0
@@ -69,7 +99,13 @@ class RRelu(Module, config=RReluConfig):
 
 
 class EluConfig(Config):
-    """Settings of an exponential unit: where the negative side ends."""
+    """Settings of `Elu`; `init(device=None)` makes it.
+
+    - `alpha`: where the negative side ends, 1
+
+    >>> nn.EluConfig(1.0).init()
+    Elu {alpha: 1}
+    """
 
     alpha: float = 1.0
 
@@ -79,7 +115,15 @@ class EluConfig(Config):
 
 
 class Elu(Module, config=EluConfig):
-    """Bends negative elements towards `-alpha`: `alpha * (exp(x) - 1)`."""
+    """Bends negative elements towards `-alpha`: `alpha * (exp(x) - 1)`.
+
+    `torch.nn.ELU`. Any shape to the same.
+
+    - `alpha`: where the negative side ends, 1
+
+    >>> print(nn.Elu(1.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.8647  0.      3.    ]
+    """
 
     alpha: float = 1.0
 
@@ -93,7 +137,13 @@ class Elu(Module, config=EluConfig):
 
 
 class CeluConfig(Config):
-    """Settings of an exponential unit with slope 1 at zero: where the negative side ends."""
+    """Settings of `Celu`; `init(device=None)` makes it.
+
+    - `alpha`: where the negative side ends, 1
+
+    >>> nn.CeluConfig(2.0).init()
+    Celu {alpha: 2}
+    """
 
     alpha: float = 1.0
 
@@ -105,7 +155,15 @@ class CeluConfig(Config):
 
 
 class Celu(Module, config=CeluConfig):
-    """Bends negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`."""
+    """Bends negative elements towards `-alpha` with slope 1 at zero: `alpha * (exp(x / alpha) - 1)`.
+
+    `torch.nn.CELU`. Any shape to the same.
+
+    - `alpha`: where the negative side ends, 1
+
+    >>> print(nn.Celu(2.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-1.2642  0.      3.    ]
+    """
 
     alpha: float = 1.0
 
@@ -119,7 +177,14 @@ class Celu(Module, config=CeluConfig):
 
 
 class HardtanhConfig(Config):
-    """Settings of a cut: the range that is kept."""
+    """Settings of `Hardtanh`; `init(device=None)` makes it.
+
+    - `min_val`: -1
+    - `max_val`: 1
+
+    >>> nn.HardtanhConfig(-1.0, 2.0).init()
+    Hardtanh {min_val: -1, max_val: 2}
+    """
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -132,7 +197,16 @@ class HardtanhConfig(Config):
 
 
 class Hardtanh(Module, config=HardtanhConfig):
-    """Cuts off what is below `min_val` or above `max_val`."""
+    """Cuts off what is below `min_val` or above `max_val`.
+
+    `torch.nn.Hardtanh`. Any shape to the same.
+
+    - `min_val`: -1
+    - `max_val`: 1
+
+    >>> print(nn.Hardtanh(-1.0, 2.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-1.  0.  2.]
+    """
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -147,7 +221,14 @@ class Hardtanh(Module, config=HardtanhConfig):
 
 
 class ThresholdConfig(Config):
-    """Settings of a threshold, and of what stands for elements that are not above it."""
+    """Settings of `Threshold`; `init(device=None)` makes it.
+
+    - `threshold`: the largest element that is replaced
+    - `value`: what stands for it
+
+    >>> nn.ThresholdConfig(1.0, 0.5).init()
+    Threshold {threshold: 1, value: 0.5}
+    """
 
     threshold: float
     value: float
@@ -158,7 +239,16 @@ class ThresholdConfig(Config):
 
 
 class Threshold(Module, config=ThresholdConfig):
-    """Replaces what is not above `threshold` by `value`."""
+    """Replaces what is not above `threshold` by `value`.
+
+    `torch.nn.Threshold`. Any shape to the same.
+
+    - `threshold`: the largest element that is replaced
+    - `value`: what stands for it
+
+    >>> print(nn.Threshold(1.0, 0.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0.5 0.5 3. ]
+    """
 
     threshold: float
     value: float
@@ -173,7 +263,13 @@ class Threshold(Module, config=ThresholdConfig):
 
 
 class ThresholdedReluConfig(Config):
-    """Settings of a rectifier that begins at `alpha`."""
+    """Settings of `ThresholdedRelu`; `init(device=None)` makes it.
+
+    - `alpha`: the largest element that is replaced, 1
+
+    >>> nn.ThresholdedReluConfig(1.0).init()
+    ThresholdedRelu {alpha: 1}
+    """
 
     alpha: float = 1.0
 
@@ -183,7 +279,15 @@ class ThresholdedReluConfig(Config):
 
 
 class ThresholdedRelu(Module, config=ThresholdedReluConfig):
-    """Replaces what is not above `alpha` by 0."""
+    """Replaces what is not above `alpha` by 0.
+
+    Any shape to the same.
+
+    - `alpha`: the largest element that is replaced, 1
+
+    >>> print(nn.ThresholdedRelu(1.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0. 0. 3.]
+    """
 
     alpha: float = 1.0
 

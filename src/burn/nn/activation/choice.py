@@ -59,7 +59,15 @@ from burn.nn.identity import Identity
 
 
 class ActivationConfig(Enumeration):
-    """Which activation, with its own config where it has settings."""
+    """Which activation, with its own config where it has settings: for the fields of configs.
+
+    >>> nn.ActivationConfig.LeakyRelu(nn.LeakyReluConfig(0.2)).init()
+    Activation::LeakyRelu {
+      0: LeakyRelu {negative_slope: 0.2}
+    }
+    >>> nn.PositionWiseFeedForward(8, 16, activation=nn.ActivationConfig.Relu)(Tensor.ones([1, 8])).shape
+    Shape([1, 8])
+    """
 
     Gelu = variant()
     GeluApproximate = variant()
@@ -102,7 +110,12 @@ class ActivationConfig(Enumeration):
 
 
 class Activation(ModuleEnum):
-    """One of the activations. The order is that of records; newer kinds stand behind older ones."""
+    """One of the activations, as `ActivationConfig` makes it. The order is that of records.
+
+    >>> activation = nn.ActivationConfig.Gelu.init()
+    >>> activation.variant, activation(Tensor.zeros([2])).tolist()
+    ('Gelu', [0.0, 0.0])
+    """
 
     Gelu: Gelu
     PRelu: PRelu

@@ -16,7 +16,13 @@ from burn.tensor import Tensor
 
 
 class GLU(Module):
-    """Weighs the first half along `dim` by the sigmoid of the second half."""
+    """Weighs the first half along `dim` (the last one) by the sigmoid of the second half.
+
+    `torch.nn.GLU`. Half the size along `dim`.
+
+    >>> nn.GLU()(Tensor.ones([2, 6])).shape
+    Shape([2, 3])
+    """
 
     dim: int = -1
 
@@ -26,7 +32,16 @@ class GLU(Module):
 
 
 class SwiGluConfig(Config):
-    """Settings of a gated unit of two linear layers from `d_input` to `d_output` features."""
+    """Settings of `SwiGlu`; `init(device=None)` makes it.
+
+    - `d_input`: how many features come in
+    - `d_output`: how many go out
+    - `bias`: whether the maps have one; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> nn.SwiGluConfig(4, 8).init()
+    SwiGlu {d_input: 4, d_output: 8, bias: false, params: 64}
+    """
 
     d_input: int
     d_output: int
@@ -41,7 +56,18 @@ class SwiGluConfig(Config):
 
 
 class SwiGlu(Module, config=SwiGluConfig):
-    """Weighs one linear map by the SiLU of another."""
+    """Weighs one linear map by the SiLU of another: `silu(inner(x)) * outer(x)`.
+
+    (..., d_input) to (..., d_output).
+
+    - `d_input`: how many features come in
+    - `d_output`: how many go out
+    - `bias`: whether the maps have one; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> nn.SwiGlu(4, 8)(Tensor.ones([2, 4])).shape
+    Shape([2, 8])
+    """
 
     linear_inner: Linear
     linear_outer: Linear

@@ -15,7 +15,14 @@ from burn.tensor import Tensor
 
 
 class PReluConfig(Config):
-    """Settings: one slope for all channels or one for each, and the value they begin with."""
+    """Settings of `PRelu`; `init(device=None)` makes it.
+
+    - `num_parameters`: 1, or as many as there are channels
+    - `alpha`: the value that slopes begin with, 0.25
+
+    >>> nn.PReluConfig().init()
+    PRelu {num_parameters: 1, alpha_value: 0.25, params: 1}
+    """
 
     num_parameters: int = 1
     alpha: float = 0.25
@@ -27,7 +34,16 @@ class PReluConfig(Config):
 
 
 class PRelu(Module, config=PReluConfig):
-    """Multiplies negative elements by a learnt slope: one for all, or one for each channel (dim 1)."""
+    """Multiplies negative elements by a learnt slope: one for all, or one for each channel (dim 1).
+
+    `torch.nn.PReLU`. Any shape to the same.
+
+    - `num_parameters`: 1, or as many as there are channels
+    - `alpha`: the value that slopes begin with, 0.25
+
+    >>> print(nn.PRelu()(burn.tensor([-2.0, 3.0])).numpy())
+    [-0.5  3. ]
+    """
 
     alpha: Param  # (num_parameters,)
     alpha_value: float

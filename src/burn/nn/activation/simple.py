@@ -11,7 +11,15 @@ from burn.tensor import Tensor
 
 
 class Gelu(Module):
-    """Weighs each element by the normal distribution below it; `approximate` uses a hyperbolic tangent for it."""
+    """Weighs each element by the normal distribution below it.
+
+    `torch.nn.GELU`. Any shape to the same.
+
+    - `approximate`: use a hyperbolic tangent for it; False
+
+    >>> print(nn.Gelu()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.0455  0.      2.996 ]
+    """
 
     approximate: bool = False
 
@@ -30,7 +38,13 @@ class Gelu(Module):
 
 
 class HardSwish(Module):
-    """Weighs each element by a sigmoid made of straight lines."""
+    """Weighs each element by a sigmoid made of straight lines.
+
+    `torch.nn.Hardswish`. Any shape to the same.
+
+    >>> print(nn.HardSwish()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.3333  0.      3.    ]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -38,7 +52,13 @@ class HardSwish(Module):
 
 
 class LogSigmoid(Module):
-    """Takes the logarithm of the sigmoid."""
+    """Takes the logarithm of the sigmoid.
+
+    `torch.nn.LogSigmoid`. Any shape to the same.
+
+    >>> print(nn.LogSigmoid()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-2.1269 -0.6931 -0.0486]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -46,7 +66,13 @@ class LogSigmoid(Module):
 
 
 class Mish(Module):
-    """Weighs each element by the hyperbolic tangent of its softplus."""
+    """Weighs each element by the hyperbolic tangent of its softplus.
+
+    `torch.nn.Mish`. Any shape to the same.
+
+    >>> print(nn.Mish()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.2525  0.      2.9865]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -54,7 +80,13 @@ class Mish(Module):
 
 
 class Relu(Module):
-    """Replaces negative elements by 0."""
+    """Replaces negative elements by 0.
+
+    `torch.nn.ReLU`. Any shape to the same.
+
+    >>> print(nn.Relu()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0. 0. 3.]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -62,7 +94,13 @@ class Relu(Module):
 
 
 class Relu6(Module):
-    """Cuts off what is below 0 or above 6."""
+    """Cuts off what is below 0 or above 6.
+
+    `torch.nn.ReLU6`. Any shape to the same.
+
+    >>> print(nn.Relu6()(burn.tensor([-2.0, 3.0, 9.0])).numpy().round(4))
+    [0. 3. 6.]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -70,7 +108,13 @@ class Relu6(Module):
 
 
 class Selu(Module):
-    """Bends negative elements, with the scale and slope that keep activations normalised."""
+    """Bends negative elements, with the scale and slope that keep activations normalised.
+
+    `torch.nn.SELU`. Any shape to the same.
+
+    >>> print(nn.Selu()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-1.5202  0.      3.1521]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -78,7 +122,13 @@ class Selu(Module):
 
 
 class SiLU(Module):
-    """Weighs each element by its own sigmoid."""
+    """Weighs each element by its own sigmoid.
+
+    `torch.nn.SiLU`. Any shape to the same.
+
+    >>> print(nn.SiLU()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.2384  0.      2.8577]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -86,7 +136,13 @@ class SiLU(Module):
 
 
 class Sigmoid(Module):
-    """Squashes each element into the range from 0 to 1."""
+    """Squashes each element into the range from 0 to 1.
+
+    `torch.nn.Sigmoid`. Any shape to the same.
+
+    >>> print(nn.Sigmoid()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0.1192 0.5    0.9526]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -94,7 +150,13 @@ class Sigmoid(Module):
 
 
 class Softsign(Module):
-    """Squashes each element into the range from -1 to 1: `x / (1 + |x|)`."""
+    """Squashes each element into the range from -1 to 1: `x / (1 + |x|)`.
+
+    `torch.nn.Softsign`. Any shape to the same.
+
+    >>> print(nn.Softsign()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.6667  0.      0.75  ]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -102,7 +164,13 @@ class Softsign(Module):
 
 
 class Tanh(Module):
-    """Squashes each element into the range from -1 to 1 by the hyperbolic tangent."""
+    """Squashes each element into the range from -1 to 1 by the hyperbolic tangent.
+
+    `torch.nn.Tanh`. Any shape to the same.
+
+    >>> print(nn.Tanh()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-0.964   0.      0.9951]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""
@@ -110,7 +178,13 @@ class Tanh(Module):
 
 
 class Tanhshrink(Module):
-    """Takes the hyperbolic tangent away: `x - tanh(x)`."""
+    """Takes the hyperbolic tangent away: `x - tanh(x)`.
+
+    `torch.nn.Tanhshrink`. Any shape to the same.
+
+    >>> print(nn.Tanhshrink()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-1.036   0.      2.0049]
+    """
 
     def forward(self, x: Tensor[Any]) -> Tensor[Any]:
         """The same shape."""

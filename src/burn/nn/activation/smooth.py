@@ -13,7 +13,14 @@ from burn.tensor import Tensor
 
 
 class HardSigmoidConfig(Config):
-    """Settings of a sigmoid made of straight lines: its slope and its value at zero."""
+    """Settings of `HardSigmoid`; `init(device=None)` makes it.
+
+    - `alpha`: the slope, 0.2
+    - `beta`: the value at zero, 0.5
+
+    >>> nn.HardSigmoidConfig().init()
+    HardSigmoid {alpha: 0.2, beta: 0.5}
+    """
 
     alpha: float = 0.2
     beta: float = 0.5
@@ -24,7 +31,16 @@ class HardSigmoidConfig(Config):
 
 
 class HardSigmoid(Module, config=HardSigmoidConfig):
-    """Computes `alpha * x + beta`, cut off at 0 and 1."""
+    """Computes `alpha * x + beta`, cut off at 0 and 1.
+
+    `torch.nn.Hardsigmoid`. Any shape to the same.
+
+    - `alpha`: the slope, 0.2
+    - `beta`: the value at zero, 0.5
+
+    >>> print(nn.HardSigmoid()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0.1 0.5 1. ]
+    """
 
     alpha: float = 0.2
     beta: float = 0.5
@@ -39,7 +55,13 @@ class HardSigmoid(Module, config=HardSigmoidConfig):
 
 
 class SoftplusConfig(Config):
-    """Settings of a rounded rectifier: how sharp its corner is."""
+    """Settings of `Softplus`; `init(device=None)` makes it.
+
+    - `beta`: how sharp the corner is, 1
+
+    >>> nn.SoftplusConfig(2.0).init()
+    Softplus {beta: 2}
+    """
 
     beta: float = 1.0
 
@@ -51,7 +73,15 @@ class SoftplusConfig(Config):
 
 
 class Softplus(Module, config=SoftplusConfig):
-    """Rounds off the corner of a rectifier: `log(1 + exp(beta * x)) / beta`."""
+    """Rounds off the corner of a rectifier: `log(1 + exp(beta * x)) / beta`.
+
+    `torch.nn.Softplus`. Any shape to the same.
+
+    - `beta`: how sharp the corner is, 1
+
+    >>> print(nn.Softplus(2.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0.0091 0.3466 3.0012]
+    """
 
     beta: float = 1.0
 
@@ -65,9 +95,13 @@ class Softplus(Module, config=SoftplusConfig):
 
 
 class ShrinkConfig(Config):
-    """Settings of a shrinkage: the range that becomes 0, and how far the rest moves towards it.
+    """Settings of `Shrink`; `init(device=None)` makes it.
 
-    The field `lambda` is a word of Python: give it as `lambd`, or by position.
+    - `lambd`: the end of the range that becomes 0, 0.5
+    - `bias`: how far the rest moves, 0.5
+
+    >>> nn.ShrinkConfig(1.0, 0.5).init()
+    Shrink {lambd: 1, bias: 0.5}
     """
 
     lambd: float = 0.5
@@ -80,7 +114,16 @@ class ShrinkConfig(Config):
 
 
 class Shrink(Module, config=ShrinkConfig):
-    """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `bias`."""
+    """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `bias`.
+
+    Any shape to the same.
+
+    - `lambd`: the end of the range that becomes 0, 0.5
+    - `bias`: how far the rest moves, 0.5
+
+    >>> print(nn.Shrink(1.0, 0.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-1.5  0.   2.5]
+    """
 
     lambd: float = 0.5
     bias: float = 0.5
@@ -95,7 +138,13 @@ class Shrink(Module, config=ShrinkConfig):
 
 
 class HardShrinkConfig(Config):
-    """Settings of a hard shrinkage: the range that becomes 0."""
+    """Settings of `HardShrink`; `init(device=None)` makes it.
+
+    - `lambd`: the end of the range that becomes 0, 0.5
+
+    >>> nn.HardShrinkConfig(2.5).init()
+    HardShrink {lambd: 2.5}
+    """
 
     lambd: float = 0.5
 
@@ -106,7 +155,15 @@ class HardShrinkConfig(Config):
 
 
 class HardShrink(Module, config=HardShrinkConfig):
-    """Gives 0 between `-lambd` and `lambd`, and keeps what is outside."""
+    """Gives 0 between `-lambd` and `lambd`, and keeps what is outside.
+
+    `torch.nn.Hardshrink`. Any shape to the same.
+
+    - `lambd`: the end of the range that becomes 0, 0.5
+
+    >>> print(nn.HardShrink(2.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [0. 0. 3.]
+    """
 
     lambd: float = 0.5
 
@@ -120,7 +177,13 @@ class HardShrink(Module, config=HardShrinkConfig):
 
 
 class SoftShrinkConfig(Config):
-    """Settings of a soft shrinkage: the range that becomes 0, by which the rest moves towards it."""
+    """Settings of `SoftShrink`; `init(device=None)` makes it.
+
+    - `lambd`: the end of the range that becomes 0, 0.5
+
+    >>> nn.SoftShrinkConfig(0.5).init()
+    SoftShrink {lambd: 0.5}
+    """
 
     lambd: float = 0.5
 
@@ -131,7 +194,15 @@ class SoftShrinkConfig(Config):
 
 
 class SoftShrink(Module, config=SoftShrinkConfig):
-    """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `lambd`."""
+    """Gives 0 between `-lambd` and `lambd`, and moves what is outside towards zero by `lambd`.
+
+    `torch.nn.Softshrink`. Any shape to the same.
+
+    - `lambd`: the end of the range that becomes 0, 0.5
+
+    >>> print(nn.SoftShrink(0.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
+    [-1.5  0.   2.5]
+    """
 
     lambd: float = 0.5
 

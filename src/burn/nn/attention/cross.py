@@ -17,9 +17,18 @@ from burn.tensor import Tensor
 
 
 class CrossAttentionConfig(Config):
-    """Settings of attention from `d_model` features to a context of `d_context`.
+    """Settings of `CrossAttention`; `init(device=None)` makes it.
 
-    `n_heads` heads of size `d_head` ask, `n_heads_kv` heads answer: each of them serves `n_heads / n_heads_kv`.
+    - `d_model`: the number of features
+    - `d_context`: that of the context
+    - `n_heads`: how many heads ask
+    - `n_heads_kv`: how many answer: each serves `n_heads / n_heads_kv`
+    - `d_head`: the size of a head
+    - `dropout`: on the weights, after the softmax; 0.1
+    - `min_float`: the score of a hidden key, -10000
+    - `quiet_softmax`: whether a query may attend to nothing; False
+
+    >>> layer = nn.CrossAttentionConfig(8, 6, 4, 2, 3).init()
     """
 
     d_model: int
@@ -63,14 +72,37 @@ class CrossAttentionConfig(Config):
 
 
 class CrossAttentionCache:
-    """The keys and values of a context, computed once."""
+    """The keys and values of a context, computed once.
+
+    >>> attention = nn.CrossAttention(8, 6, 4, 2, 3)
+    >>> query, context, cache = Tensor.ones([1, 1, 8]), Tensor.ones([1, 7, 6]), nn.CrossAttentionCache()
+    >>> attention.forward_cache(query, context, None, cache).shape
+    Shape([1, 1, 8])
+    """
 
     def __init__(self) -> None:
         self.k, self.v = TensorCache(), TensorCache()
 
 
 class CrossAttention(Module, config=CrossAttentionConfig):
-    """Lets each query take a weighted mean of what stands in a context."""
+    """Lets each query take a weighted mean of what stands in a context.
+
+    `query` (batch, queries, d_model) over `context` (batch, keys, d_context) to (batch, queries, d_model); `mask`
+    (batch, keys) hides where it is true.
+
+    - `d_model`: the number of features
+    - `d_context`: that of the context
+    - `n_heads`: how many heads ask
+    - `n_heads_kv`: how many answer: each serves `n_heads / n_heads_kv`
+    - `d_head`: the size of a head
+    - `dropout`: on the weights, after the softmax; 0.1
+    - `min_float`: the score of a hidden key, -10000
+    - `quiet_softmax`: whether a query may attend to nothing; False
+
+    >>> attention = nn.CrossAttention(8, 6, n_heads=4, n_heads_kv=2, d_head=3)
+    >>> attention(Tensor.ones([1, 5, 8]), Tensor.ones([1, 7, 6])).shape
+    Shape([1, 5, 8])
+    """
 
     query: Linear
     key: Linear
@@ -129,7 +161,7 @@ class CrossAttention(Module, config=CrossAttentionConfig):
     def forward_cache(
         self, query: Tensor[Any], context: Tensor[Any], mask: Tensor[Any] | None, cache: CrossAttentionCache
     ) -> Tensor[Any]:
-        """`forward` with the keys and values of the first call: the context must stay the same."""
+        """`forward` with the keys and values of the first call, which `cache` keeps: the context must stay the same."""
         key, value = cache.k.forward_full(context, self._keys), cache.v.forward_full(context, self._values)
         return self._attend(query, key, value, mask)
 

@@ -15,14 +15,23 @@ from burn.tensor import Tensor
 
 
 def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Device | None = None) -> Tensor[Any]:
-    """A bool tensor (batch, length, length) that hides from each position the ones after it."""
+    """A bool tensor (`batch_size`, `seq_length`, `seq_length`) that hides from each position the ones after it.
+
+    >>> nn.generate_autoregressive_mask(1, 3).tolist()
+    [[[False, True, True], [False, False, True], [False, False, False]]]
+    """
     device = given_device("generate_autoregressive_mask", device)
     mask = Tensor.tril_mask((seq_length, seq_length), 0, device)
     return mask.expand((batch_size, seq_length, seq_length))
 
 
 class SeqLengthOption(Enumeration):
-    """How long a padded batch is: as its longest sequence, that but at most `max`, or `fixed`."""
+    """How long a padded batch is: as its longest sequence, that but at most `max`, or `fixed`.
+
+    >>> padded = nn.generate_padding_mask(0, [[1, 2, 3], [4]], nn.SeqLengthOption.Fixed(4))
+    >>> padded.tensor.tolist()
+    [[1, 2, 3, 0], [4, 0, 0, 0]]
+    """
 
     NoMax = variant()
     Max: ClassVar[type[Max]]
@@ -43,7 +52,11 @@ class Fixed(SeqLengthOption, positional=True):
 
 @dataclass(frozen=True, eq=False)
 class GeneratePaddingMask:
-    """Tokens of equal length, and where they are padding."""
+    """Tokens of equal length (`tensor`), and where they are padding (`mask`): what `generate_padding_mask` gives.
+
+    >>> nn.generate_padding_mask(0, [[1, 2], [3]], None).mask.tolist()
+    [[False, False], [False, True]]
+    """
 
     tensor: Tensor[Any]  # (batch, length), int
     mask: Tensor[Any]  # (batch, length), true where the token is the padding token
@@ -55,9 +68,13 @@ def generate_padding_mask(
     seq_length: int | SeqLengthOption | None,
     device: Device | None = None,
 ) -> GeneratePaddingMask:
-    """Bring lists of tokens to one length: shorter ones get `pad_token` at the end, longer ones are cut.
+    """Bring lists of tokens (`tokens_list`) to one length: short ones get `pad_token` at the end, long ones are cut.
 
     `seq_length` is the greatest length, None for no limit, or a `SeqLengthOption`.
+
+    >>> padded = nn.generate_padding_mask(0, [[1, 2, 3], [4]], 2)
+    >>> padded.tensor.tolist(), padded.mask.tolist()
+    ([[1, 2], [4, 0]], [[False, False], [False, True]])
     """
     longest = max((len(tokens) for tokens in tokens_list), default=1)
     if isinstance(seq_length, Fixed):

@@ -22,10 +22,17 @@ from burn.tensor import Tensor
 
 
 class MultiHeadAttentionConfig(Config):
-    """Settings of attention with `n_heads` heads over `d_model` features.
+    """Settings of `MultiHeadAttention`; `init(device=None)` makes it.
 
-    `dropout` falls on the weights, after the softmax. A hidden key gets the score `min_float`, which a mask over a
-    whole row turns into equal weights. `quiet_softmax` lets a query attend to nothing.
+    - `d_model`: the number of features
+    - `n_heads`: how many heads share them
+    - `dropout`: on the weights, after the softmax; 0.1
+    - `min_float`: the score of a hidden key, -10000
+    - `quiet_softmax`: whether a query may attend to nothing; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `query_bias`: and `key_bias`, `value_bias`, `output_bias`: whether the linear maps have one; True
+
+    >>> layer = nn.MultiHeadAttentionConfig(8, 2).init()
     """
 
     d_model: int
@@ -73,7 +80,16 @@ def attention_faults(d_model: int, n_heads: int, dropout: float) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class MhaInput:
-    """What attention is asked: queries (batch, queries, d_model), keys and values (batch, keys, d_model), masks."""
+    """What attention is asked: `query` (batch, queries, d_model), `key` and `value` (batch, keys, d_model), masks.
+
+    `mask_pad` hides keys that are padding, `mask_attn` keys from queries; a mask is true where it hides. They become
+    `pad` and `attn`.
+
+    >>> sequence = Tensor.ones([1, 3, 8])
+    >>> input = nn.MhaInput.self_attn(sequence).mask_attn(nn.generate_autoregressive_mask(1, 3))
+    >>> input.attn.shape
+    Shape([1, 3, 3])
+    """
 
     query: Tensor[Any]
     key: Tensor[Any]
@@ -83,21 +99,27 @@ class MhaInput:
 
     @classmethod
     def self_attn(cls, tensor: Tensor[Any]) -> MhaInput:
-        """A sequence (batch, length, d_model) that attends to itself."""
+        """A sequence (`tensor`: batch, length, d_model) that attends to itself."""
         return cls(tensor, tensor, tensor)
 
     def mask_pad(self, mask: Tensor[Any]) -> MhaInput:
-        """Hide keys that are padding: bools (batch, keys), true hides."""
+        """Hide keys that are padding: `mask` is of bools (batch, keys), true hides."""
         return replace(self, pad=mask)
 
     def mask_attn(self, mask: Tensor[Any]) -> MhaInput:
-        """Hide keys from queries: bools (batch, queries, keys), true hides."""
+        """Hide keys from queries: `mask` is of bools (batch, queries, keys), true hides."""
         return replace(self, attn=mask)
 
 
 @dataclass(frozen=True, eq=False)
 class MhaOutput:
-    """What attention answers."""
+    """What attention answers: `weights` (batch, n_heads, queries, keys) and `context` (batch, queries, d_model).
+
+    >>> attention = nn.MultiHeadAttention(8, 2)
+    >>> output = attention(nn.MhaInput.self_attn(Tensor.ones([1, 3, 8])))
+    >>> output.weights.shape, output.context.shape
+    (Shape([1, 2, 3, 3]), Shape([1, 3, 8]))
+    """
 
     weights: Tensor[Any]  # (batch, n_heads, queries, keys)
     context: Tensor[Any]  # (batch, queries, d_model)
@@ -109,7 +131,18 @@ class MhaOutput:
 
 
 class MhaCache:
-    """The keys, values and results of earlier positions, for inference one position after the other."""
+    """The keys, values and results of earlier positions, for inference one position after the other.
+
+    Made with `autoregressive` (a sequence that attends to itself) or `autoregressive_cross_attention` (to a memory).
+
+    >>> attention = nn.MultiHeadAttention(8, 2)
+    >>> cache = nn.MhaCache.autoregressive()
+    >>> for length in (1, 2, 3):
+    ...     input = nn.MhaInput.self_attn(Tensor.ones([1, length, 8]))
+    ...     output = attention.forward_cache(input, cache)
+    >>> output.context.shape
+    Shape([1, 3, 8])
+    """
 
     def __init__(self, keys_grow: bool) -> None:
         self.key, self.value, self.output = TensorCache(), TensorCache(), TensorCache()
@@ -127,7 +160,23 @@ class MhaCache:
 
 
 class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
-    """Lets each query take a weighted mean of the values, weighted by how well it meets the keys."""
+    """Lets each query take a weighted mean of the values, weighted by how well it meets the keys.
+
+    `torch.nn.MultiheadAttention`. Give it queries, or queries, keys and values (batch, length, d_model), or a
+    `MhaInput`. It gives the `weights` (batch, n_heads, queries, keys) and the `context` (batch, queries, d_model).
+
+    - `d_model`: the number of features
+    - `n_heads`: how many heads share them
+    - `dropout`: on the weights, after the softmax; 0.1
+    - `min_float`: the score of a hidden key, -10000
+    - `quiet_softmax`: whether a query may attend to nothing; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `query_bias`: and `key_bias`, `value_bias`, `output_bias`: whether the linear maps have one; True
+
+    >>> attention = nn.MultiHeadAttention(8, 2)
+    >>> attention(Tensor.ones([1, 5, 8])).context.shape
+    Shape([1, 5, 8])
+    """
 
     query: Linear
     key: Linear
@@ -210,9 +259,9 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
         return self.output.forward(out_of_heads(attention(*self._projections(input))))
 
     def forward_cache(self, input: MhaInput, cache: MhaCache) -> MhaOutput:
-        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed.
+        """`forward` for an `input` that grows: give it whole each time, only its new positions are computed.
 
-        The context is that of the whole sequence, the weights those of the new positions.
+        `cache` is a `MhaCache`. The context is that of the whole sequence, the weights those of the new positions.
         """
         query = cache.output.unseen(input.query, 1)
         key, value = input.key, input.value
@@ -222,7 +271,10 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
         return MhaOutput(new.weights, cache.output.extended(new.context, 1))
 
     def forward_step(self, input: MhaInput, cache: MhaCache) -> MhaOutput:
-        """Weights and context of new positions only, given as the input; masks are those of the whole sequence."""
+        """Weights and context of new positions only, given as the `input`; masks are those of the whole sequence.
+
+        `cache` is a `MhaCache`.
+        """
         query = in_heads(self.query.forward(input.query), self.n_heads)
         if cache.keys_grow:
             key = cache.key.extended(in_heads(self.key.forward(input.key), self.n_heads), 2)

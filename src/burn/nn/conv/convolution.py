@@ -20,7 +20,20 @@ POSITIONS = ("channels_in", "channels_out", "kernel_size", "stride", "padding", 
 
 
 class Conv1dConfig(Config):
-    """Settings of a convolution along one dim."""
+    """Settings of `Conv1d`; `init(device=None)` makes it.
+
+    - `channels_in`: how many channels come in
+    - `channels_out`: how many go out
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: around the input: `PaddingConfig1d`, numbers, or "same"; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Conv1dConfig(3, 8, 5).init()
+    """
 
     _positions: ClassVar = POSITIONS
     channels_in: int
@@ -43,7 +56,24 @@ class Conv1dConfig(Config):
 
 
 class Conv1d(Module, config=Conv1dConfig):
-    """Convolves (batch, channels_in, length) to (batch, channels_out, positions)."""
+    """Convolves (batch, channels_in, length) to (batch, channels_out, positions).
+
+    `torch.nn.Conv1d`. In each dim `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
+
+    - `channels_in`: how many channels come in
+    - `channels_out`: how many go out
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: around the input: `PaddingConfig1d`, numbers, or "same"; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Conv1d(3, 8, 5)
+    >>> layer(Tensor.ones([2, 3, 20])).shape
+    Shape([2, 8, 16])
+    """
 
     weight: Param  # (channels_out, channels_in / groups, kernel_size)
     bias: Param | None  # (channels_out,)
@@ -98,7 +128,19 @@ class Conv1d(Module, config=Conv1dConfig):
 
 
 class Conv2dConfig(Config):
-    """Settings of a convolution of images."""
+    """Settings of `Conv2d`; `init(device=None)` makes it.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: around the input: `PaddingConfig2d`, numbers, or "same"; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Conv2dConfig([1, 8], [3, 3]).init()
+    """
 
     _positions: ClassVar = POSITIONS
     channels: Pair[int]
@@ -119,7 +161,23 @@ class Conv2dConfig(Config):
 
 
 class Conv2d(Module, config=Conv2dConfig):
-    """Convolves (batch, channels_in, height, width) to (batch, channels_out, rows, columns)."""
+    """Convolves (batch, channels_in, height, width) to (batch, channels_out, rows, columns).
+
+    `torch.nn.Conv2d`. In each dim `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: around the input: `PaddingConfig2d`, numbers, or "same"; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Conv2d(1, 8, 3)
+    >>> layer(Tensor.ones([2, 1, 28, 28])).shape
+    Shape([2, 8, 26, 26])
+    """
 
     weight: Param  # (channels_out, channels_in / groups, kernel height, kernel width)
     bias: Param | None  # (channels_out,)
@@ -189,7 +247,19 @@ class Conv2d(Module, config=Conv2dConfig):
 
 
 class Conv3dConfig(Config):
-    """Settings of a convolution of volumes."""
+    """Settings of `Conv3d`; `init(device=None)` makes it.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: around the input: `PaddingConfig3d`, numbers, or "same"; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Conv3dConfig([1, 2], [3, 3, 3]).init()
+    """
 
     _positions: ClassVar = POSITIONS
     channels: Pair[int]
@@ -210,7 +280,23 @@ class Conv3dConfig(Config):
 
 
 class Conv3d(Module, config=Conv3dConfig):
-    """Convolves (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns)."""
+    """Convolves (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns).
+
+    `torch.nn.Conv3d`. In each dim `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: around the input: `PaddingConfig3d`, numbers, or "same"; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.Conv3d(1, 2, 3)
+    >>> layer(Tensor.ones([1, 1, 6, 6, 6])).shape
+    Shape([1, 2, 4, 4, 4])
+    """
 
     weight: Param  # (channels_out, channels_in / groups, kernel depth, kernel height, kernel width)
     bias: Param | None  # (channels_out,)

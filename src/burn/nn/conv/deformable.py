@@ -18,7 +18,20 @@ from burn.tensor import Tensor
 
 
 class DeformConv2dConfig(Config):
-    """Settings of a deformable convolution: channels share weights and offsets in groups."""
+    """Settings of `DeformConv2d`; `init(device=None)` makes it.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `weight_groups`: channels that share weights; 1
+    - `offset_groups`: channels that share offsets; 1
+    - `padding`: around the input: `PaddingConfig2d` or numbers; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.DeformConv2dConfig([1, 4], [3, 3]).init()
+    """
 
     _positions: ClassVar = (
         "channels_in", "channels_out", "kernel_size", "stride", "padding", "dilation", "weight_groups", "bias",
@@ -43,7 +56,26 @@ class DeformConv2dConfig(Config):
 
 
 class DeformConv2d(Module, config=DeformConv2dConfig):
-    """Convolves (batch, channels_in, height, width), each element of the kernel moved by an offset of its own."""
+    """Convolves (batch, channels_in, height, width), each element of the kernel moved by an offset of its own.
+
+    `torchvision.ops.DeformConv2d`. `offset` (batch, groups * kernel * 2, rows, columns) holds a pair (down, right)
+    in pixels for each offset group and element of the kernel, `mask` (batch, groups * kernel, rows, columns) a
+    factor.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `weight_groups`: channels that share weights; 1
+    - `offset_groups`: channels that share offsets; 1
+    - `padding`: around the input: `PaddingConfig2d` or numbers; none
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.DeformConv2d(1, 4, 3)
+    >>> layer(Tensor.ones([1, 1, 5, 5]), Tensor.zeros([1, 18, 3, 3])).shape
+    Shape([1, 4, 3, 3])
+    """
 
     weight: Param  # (channels_out, channels_in / weight_groups, kernel height, kernel width)
     bias: Param | None  # (channels_out,)

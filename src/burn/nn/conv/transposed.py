@@ -20,7 +20,20 @@ POSITIONS = (
 
 
 class ConvTranspose1dConfig(Config):
-    """Settings of a transposed convolution along one dim; `padding_out` lengthens the result at its end."""
+    """Settings of `ConvTranspose1d`; `init(device=None)` makes it.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: elements that are cut off on both sides; 0
+    - `padding_out`: lengthens the result at its end; 0
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.ConvTranspose1dConfig([3, 8], 4).init()
+    """
 
     _positions: ClassVar = POSITIONS
     channels: Pair[int]
@@ -43,7 +56,25 @@ class ConvTranspose1dConfig(Config):
 
 
 class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
-    """Spreads (batch, channels_in, length) to (batch, channels_out, positions)."""
+    """Spreads (batch, channels_in, length) to (batch, channels_out, positions).
+
+    `torch.nn.ConvTranspose1d`. The transpose of a convolution: in each dim `(size - 1) * stride + dilation *
+    (kernel_size - 1) + padding_out - 2 * padding + 1`.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: elements that are cut off on both sides; 0
+    - `padding_out`: lengthens the result at its end; 0
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.ConvTranspose1d(3, 8, 4, stride=2, padding=1)
+    >>> layer(Tensor.ones([2, 3, 10])).shape
+    Shape([2, 8, 20])
+    """
 
     weight: Param  # (channels_in, channels_out / groups, kernel_size)
     bias: Param | None  # (channels_out,)
@@ -119,7 +150,20 @@ class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
 
 
 class ConvTranspose2dConfig(Config):
-    """Settings of a transposed convolution of images; `padding_out` lengthens the result at its ends."""
+    """Settings of `ConvTranspose2d`; `init(device=None)` makes it.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: elements that are cut off on both sides; 0
+    - `padding_out`: lengthens the result at its end; 0
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.ConvTranspose2dConfig([8, 1], [4, 4]).init()
+    """
 
     _positions: ClassVar = POSITIONS
     channels: Pair[int]
@@ -142,7 +186,25 @@ class ConvTranspose2dConfig(Config):
 
 
 class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
-    """Spreads (batch, channels_in, height, width) to (batch, channels_out, rows, columns)."""
+    """Spreads (batch, channels_in, height, width) to (batch, channels_out, rows, columns).
+
+    `torch.nn.ConvTranspose2d`. The transpose of a convolution: in each dim `(size - 1) * stride + dilation *
+    (kernel_size - 1) + padding_out - 2 * padding + 1`.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: elements that are cut off on both sides; 0
+    - `padding_out`: lengthens the result at its end; 0
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.ConvTranspose2d(8, 1, 4, stride=2, padding=1)
+    >>> layer(Tensor.ones([2, 8, 7, 7])).shape
+    Shape([2, 1, 14, 14])
+    """
 
     weight: Param  # (channels_in, channels_out / groups, kernel height, kernel width)
     bias: Param | None  # (channels_out,)
@@ -218,7 +280,20 @@ class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
 
 
 class ConvTranspose3dConfig(Config):
-    """Settings of a transposed convolution of volumes; `padding_out` lengthens the result at its ends."""
+    """Settings of `ConvTranspose3d`; `init(device=None)` makes it.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: elements that are cut off on both sides; 0
+    - `padding_out`: lengthens the result at its end; 0
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.ConvTranspose3dConfig([2, 1], [2, 2, 2]).init()
+    """
 
     _positions: ClassVar = POSITIONS
     channels: Pair[int]
@@ -241,7 +316,25 @@ class ConvTranspose3dConfig(Config):
 
 
 class ConvTranspose3d(Module, config=ConvTranspose3dConfig):
-    """Spreads (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns)."""
+    """Spreads (batch, channels_in, depth, height, width) to (batch, channels_out, layers, rows, columns).
+
+    `torch.nn.ConvTranspose3d`. The transpose of a convolution: in each dim `(size - 1) * stride + dilation *
+    (kernel_size - 1) + padding_out - 2 * padding + 1`.
+
+    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
+    - `kernel_size`: the size of the kernel
+    - `stride`: from one position to the next; 1
+    - `dilation`: from one element of the kernel to the next; 1
+    - `groups`: of channels, each by itself; 1
+    - `padding`: elements that are cut off on both sides; 0
+    - `padding_out`: lengthens the result at its end; 0
+    - `bias`: whether one is added; True
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+
+    >>> layer = nn.ConvTranspose3d(2, 1, 2, stride=2)
+    >>> layer(Tensor.ones([1, 2, 3, 3, 3])).shape
+    Shape([1, 1, 6, 6, 6])
+    """
 
     weight: Param  # (channels_in, channels_out / groups, kernel depth, kernel height, kernel width)
     bias: Param | None  # (channels_out,)

@@ -21,7 +21,17 @@ SMALLEST = 1e-7
 
 
 class CrossEntropyLossConfig(Config):
-    """Settings: classes to pass over, a weight for each class, label smoothing, logits or probabilities."""
+    """Settings of `CrossEntropyLoss`; `init(device=None)` makes it.
+
+    - `pad_tokens`: classes whose rows are passed over
+    - `pad_index`: one of them, in the layer alone
+    - `weights`: one for each class; None is 1
+    - `smoothing`: how much of each target goes to all classes; None
+    - `logits`: whether predictions are logits, not probabilities; True
+
+    >>> nn.CrossEntropyLossConfig().init()
+    CrossEntropyLoss {pad_tokens: None, weights: None, smoothing: None, logits: true}
+    """
 
     pad_tokens: list[int] | None = None
     weights: list[float] | None = None
@@ -52,7 +62,22 @@ def _spelled(others: dict[str, Any]) -> dict[str, Any]:
 
 
 class CrossEntropyLoss(Module):
-    """The mean cross entropy between rows of logits and class numbers; rows of padding do not count."""
+    """The mean cross entropy between rows of logits and class numbers; rows of padding do not count.
+
+    `torch.nn.CrossEntropyLoss`. `logits` (rows, classes) against `targets` (rows,), class numbers.
+
+    - `pad_tokens`: classes whose rows are passed over
+    - `pad_index`: one of them, in the layer alone
+    - `weights`: one for each class; None is 1
+    - `smoothing`: how much of each target goes to all classes; None
+    - `logits`: whether predictions are logits, not probabilities; True
+
+    What goes by other names elsewhere (`others`, such as `weight`) is told what to write.
+
+    >>> loss = nn.CrossEntropyLoss()
+    >>> print(loss(burn.tensor([[2.0, 0.0], [0.0, 1.0]]), burn.tensor([0, 1])).numpy().round(4))
+    [0.2201]
+    """
 
     pad_tokens: tuple[int, ...] | None
     weights: Tensor | None  # (classes,)
@@ -153,7 +178,15 @@ class CrossEntropyLoss(Module):
 
 
 class BinaryCrossEntropyLossConfig(Config):
-    """Settings: a weight for each class, label smoothing, logits or probabilities."""
+    """Settings of `BinaryCrossEntropyLoss`; `init(device=None)` makes it.
+
+    - `weights`: one for each class; None is 1
+    - `smoothing`: how far targets move towards a half; None
+    - `logits`: whether predictions are logits, not probabilities; False
+
+    >>> nn.BinaryCrossEntropyLossConfig().init()
+    BinaryCrossEntropyLoss {weights: None, smoothing: None, logits: false}
+    """
 
     weights: list[float] | None = None
     smoothing: float | None = None
@@ -173,7 +206,18 @@ class BinaryCrossEntropyLossConfig(Config):
 
 
 class BinaryCrossEntropyLoss(Module, config=BinaryCrossEntropyLossConfig):
-    """The mean cross entropy between yes-or-no predictions and targets of the same shape."""
+    """The mean cross entropy between yes-or-no predictions and targets of the same shape.
+
+    `torch.nn.BCELoss`. `targets` are 0 and 1; with `logits=True` it is `torch.nn.BCEWithLogitsLoss`.
+
+    - `weights`: one for each class; None is 1
+    - `smoothing`: how far targets move towards a half; None
+    - `logits`: whether predictions are logits, not probabilities; False
+
+    >>> loss = nn.BinaryCrossEntropyLoss(logits=True)
+    >>> print(loss(burn.tensor([2.0, -1.0]), burn.tensor([1, 0])).numpy().round(4))
+    [0.2201]
+    """
 
     weights: Tensor | None = None  # (classes,), or one for each label where there is one dim
     smoothing: float | None = None

@@ -14,7 +14,13 @@ from burn.tensor import Tensor
 
 
 class KLDivLossConfig(Config):
-    """Settings: whether targets are logarithms too."""
+    """Settings of `KLDivLoss`; `init(device=None)` makes it.
+
+    - `log_target`: whether targets are logarithms too; False
+
+    >>> nn.KLDivLossConfig().init()
+    KLDivLoss {log_target: false}
+    """
 
     log_target: bool = False
 
@@ -24,7 +30,17 @@ class KLDivLossConfig(Config):
 
 
 class KLDivLoss(Module, config=KLDivLossConfig):
-    """How much a predicted distribution (given by its logarithms) differs from a target distribution."""
+    """How much a predicted distribution (given by its logarithms) differs from a target distribution.
+
+    `torch.nn.KLDivLoss`. `predictions` and `targets` of one shape. `reduction` is a `Reduction`; `BatchMean`, the
+    divergence by its definition, if nothing is said.
+
+    - `log_target`: whether targets are logarithms too; False
+
+    >>> predictions = burn.tensor([[0.5, 0.5]]).log()
+    >>> print(nn.KLDivLoss()(predictions, burn.tensor([[0.9, 0.1]])).numpy().round(4))
+    [0.3681]
+    """
 
     log_target: bool = False
 
@@ -49,7 +65,14 @@ class KLDivLoss(Module, config=KLDivLossConfig):
 
 
 class CTCLossConfig(Config):
-    """Settings: the class of the blank, and whether impossible alignments count as 0."""
+    """Settings of `CTCLoss`; `init(device=None)` makes it.
+
+    - `blank`: the class of the blank, 0
+    - `zero_infinity`: whether impossible alignments count as 0; False
+
+    >>> nn.CTCLossConfig().init()
+    CTCLoss {blank: 0, zero_infinity: false}
+    """
 
     blank: int = 0
     zero_infinity: bool = False
@@ -60,7 +83,20 @@ class CTCLossConfig(Config):
 
 
 class CTCLoss(Module, config=CTCLossConfig):
-    """How unlikely a text is, over all the ways it may lie along a recording."""
+    """How unlikely a text is, over all the ways it may lie along a recording.
+
+    `torch.nn.CTCLoss`. `log_probs` (time, batch, classes) and `targets` (batch, length), with `input_lengths` and
+    `target_lengths` (batch,). The mean divides each loss by the length of its text first. `reduction` is a
+    `Reduction`; the mean, if nothing is said.
+
+    - `blank`: the class of the blank, 0
+    - `zero_infinity`: whether impossible alignments count as 0; False
+
+    >>> log_probs = Tensor.zeros([4, 1, 3]).log_softmax(2)
+    >>> lengths = burn.tensor([4]), burn.tensor([2])
+    >>> print(nn.CTCLoss()(log_probs, burn.tensor([[1, 2]]), *lengths).numpy().round(4))
+    [0.8432]
+    """
 
     blank: int = 0
     zero_infinity: bool = False

@@ -23,7 +23,14 @@ def _norm(x: Tensor[Any], p: float, dim: int) -> Tensor[Any]:
 
 
 class CosineEmbeddingLossConfig(Config):
-    """Settings: how similar different things may be, and the reduction."""
+    """Settings of `CosineEmbeddingLoss`; `init(device=None)` makes it.
+
+    - `margin`: how similar different things may be, 0
+    - `reduction`: a `Reduction`; the mean
+
+    >>> nn.CosineEmbeddingLossConfig().init()
+    CosineEmbeddingLoss {margin: 0, reduction: Mean}
+    """
 
     margin: float = 0.0
     reduction: Reduction = Reduction.Mean
@@ -34,7 +41,17 @@ class CosineEmbeddingLossConfig(Config):
 
 
 class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
-    """Pairs with target 1 should point the same way, pairs with target -1 should not."""
+    """Pairs with target 1 should point the same way, pairs with target -1 should not.
+
+    `torch.nn.CosineEmbeddingLoss`. `input1` and `input2` (rows, features), `target` (rows,) of 1 and -1.
+
+    - `margin`: how similar different things may be, 0
+    - `reduction`: a `Reduction`; the mean
+
+    >>> loss = nn.CosineEmbeddingLoss()
+    >>> print(loss(burn.tensor([[1.0, 0.0]]), burn.tensor([[0.0, 1.0]]), burn.tensor([1])).numpy())
+    [1.]
+    """
 
     margin: float = 0.0
     reduction: Reduction = Reduction.Mean
@@ -65,7 +82,13 @@ class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
 
 
 class HingeEmbeddingLossConfig(Config):
-    """Settings: how far different things should be apart."""
+    """Settings of `HingeEmbeddingLoss`; `init(device=None)` makes it.
+
+    - `margin`: how far different things should be apart, 1
+
+    >>> nn.HingeEmbeddingLossConfig().init()
+    HingeEmbeddingLoss {margin: 1}
+    """
 
     margin: float = 1.0
 
@@ -75,7 +98,16 @@ class HingeEmbeddingLossConfig(Config):
 
 
 class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
-    """Distances with target 1 should be small, those with target -1 at least the margin."""
+    """Distances with target 1 should be small, those with target -1 at least the margin.
+
+    `torch.nn.HingeEmbeddingLoss`. `distances` and `targets` of one shape. `reduction` is a `Reduction`; the mean,
+    if nothing is said.
+
+    - `margin`: how far different things should be apart, 1
+
+    >>> print(nn.HingeEmbeddingLoss()(burn.tensor([0.5, 0.25]), burn.tensor([1, -1])).numpy())
+    [0.625]
+    """
 
     margin: float = 1.0
 
@@ -96,7 +128,13 @@ class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
 
 
 class MarginRankingLossConfig(Config):
-    """Settings: by how much the better one should win."""
+    """Settings of `MarginRankingLoss`; `init(device=None)` makes it.
+
+    - `margin`: by how much the better one should win, 0
+
+    >>> nn.MarginRankingLossConfig().init()
+    MarginRankingLoss {margin: 0}
+    """
 
     margin: float = 0.0
 
@@ -106,7 +144,17 @@ class MarginRankingLossConfig(Config):
 
 
 class MarginRankingLoss(Module, config=MarginRankingLossConfig):
-    """With target 1 the first should rank above the second, with -1 below."""
+    """With target 1 the first should rank above the second, with -1 below.
+
+    `torch.nn.MarginRankingLoss`. `input1`, `input2` and `targets` of one shape. `reduction` is a `Reduction`; the
+    mean, if nothing is said.
+
+    - `margin`: by how much the better one should win, 0
+
+    >>> loss = nn.MarginRankingLoss()
+    >>> print(loss(burn.tensor([1.0, 3.0]), burn.tensor([2.0, 1.0]), burn.tensor([1, 1])).numpy())
+    [0.5]
+    """
 
     margin: float = 0.0
 
@@ -128,7 +176,14 @@ class MarginRankingLoss(Module, config=MarginRankingLossConfig):
 
 
 class MultiMarginLossConfig(Config):
-    """Settings: the margin between the right class and the others, and the power (1 or 2)."""
+    """Settings of `MultiMarginLoss`; `init(device=None)` makes it.
+
+    - `margin`: between the right class and the others, 1
+    - `p`: the power, 1 or 2; 1
+
+    >>> nn.MultiMarginLossConfig().init()
+    MultiMarginLoss {margin: 1, p: 1}
+    """
 
     margin: float = 1.0
     p: int = 1
@@ -141,7 +196,17 @@ class MultiMarginLossConfig(Config):
 
 
 class MultiMarginLoss(Module, config=MultiMarginLossConfig):
-    """The score of the right class should lead every other by the margin."""
+    """The score of the right class should lead every other by the margin.
+
+    `torch.nn.MultiMarginLoss`. `scores` (rows, classes) against `targets` (rows,), class numbers. `reduction` is a
+    `Reduction`; the mean, if nothing is said.
+
+    - `margin`: between the right class and the others, 1
+    - `p`: the power, 1 or 2; 1
+
+    >>> print(nn.MultiMarginLoss()(burn.tensor([[0.5, 1.0]]), burn.tensor([1])).numpy())
+    [0.25]
+    """
 
     margin: float = 1.0
     p: int = 1
@@ -169,7 +234,14 @@ class MultiMarginLoss(Module, config=MultiMarginLossConfig):
 
 
 class SoftMarginLoss(Module):
-    """`log(1 + exp(-target * prediction))`, with targets 1 and -1."""
+    """The loss `log(1 + exp(-target * prediction))`, with targets 1 and -1.
+
+    `torch.nn.SoftMarginLoss`. `predictions` and `targets` of one shape. `reduction` is a `Reduction`; the mean, if
+    nothing is said.
+
+    >>> print(nn.SoftMarginLoss()(burn.tensor([2.0, -1.0]), burn.tensor([1, -1])).numpy().round(4))
+    [0.2201]
+    """
 
     def forward(
         self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
@@ -184,7 +256,16 @@ class SoftMarginLoss(Module):
 
 
 class TripletMarginLossConfig(Config):
-    """Settings: how much farther the negative should be, and the power of the distance."""
+    """Settings of `TripletMarginLoss`; `init(device=None)` makes it.
+
+    - `margin`: how much farther the negative should be, 1
+    - `p`: the power of the distance, 2
+    - `eps`: added to differences, 1e-6
+    - `swap`: whether the positive may stand for the anchor; False
+
+    >>> nn.TripletMarginLossConfig().init()
+    TripletMarginLoss {margin: 1, p: 2, eps: 0.000001, swap: false}
+    """
 
     margin: float = 1.0
     p: float = 2.0
@@ -199,7 +280,20 @@ class TripletMarginLossConfig(Config):
 
 
 class TripletMarginLoss(Module, config=TripletMarginLossConfig):
-    """An anchor should be nearer to its positive than to its negative, by the margin."""
+    """An anchor should be nearer to its positive than to its negative, by the margin.
+
+    `torch.nn.TripletMarginLoss`. `anchors`, `positives` and `negatives` (rows, features). `reduction` is a
+    `Reduction`; the mean, if nothing is said.
+
+    - `margin`: how much farther the negative should be, 1
+    - `p`: the power of the distance, 2
+    - `eps`: added to differences, 1e-6
+    - `swap`: whether the positive may stand for the anchor; False
+
+    >>> loss = nn.TripletMarginLoss()
+    >>> print(loss(burn.tensor([[0.0]]), burn.tensor([[1.0]]), burn.tensor([[1.5]])).numpy().round(4))
+    [0.5]
+    """
 
     margin: float = 1.0
     p: float = 2.0

@@ -10,7 +10,14 @@ from burn.tensor import Tensor
 
 
 class Reduction(enum.Enum):
-    """`Auto` is the mean, except where a loss says otherwise."""
+    """How the losses of items become one: their mean or sum. `BatchMean` divides the sum by the size of the first dim.
+
+    `Auto` is the mean, except where a loss says otherwise.
+
+    >>> from burn.nn.loss import MseLoss, Reduction
+    >>> print(MseLoss()(burn.tensor([1.0, 2.0]), burn.tensor([2.0, 4.0]), Reduction.Sum).numpy())
+    [5.]
+    """
 
     Mean = "Mean"
     Sum = "Sum"

@@ -22,7 +22,14 @@ def same_shape(loss: str, predictions: Tensor[Any], targets: Tensor[Any]) -> Non
 
 
 class MseLoss(Module):
-    """The square of the difference."""
+    """The mean of the squared differences.
+
+    `torch.nn.MSELoss`. `logits` (predictions) and `targets` of one shape. `reduction` is a `Reduction`; the mean,
+    if nothing is said.
+
+    >>> print(nn.MseLoss()(burn.tensor([1.0, 2.0]), burn.tensor([1.0, 4.0])).numpy())
+    [2.]
+    """
 
     def forward(self, logits: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto) -> Tensor[Any]:
         """The loss, of shape [1]."""
@@ -36,7 +43,13 @@ class MseLoss(Module):
 
 
 class HuberLossConfig(Config):
-    """Settings: where the loss turns from a square into a line."""
+    """Settings of `HuberLoss`; `init(device=None)` makes it.
+
+    - `delta`: where the square turns into a line
+
+    >>> nn.HuberLossConfig(1.0).init()
+    HuberLoss {delta: 1}
+    """
 
     delta: float
 
@@ -48,7 +61,16 @@ class HuberLossConfig(Config):
 
 
 class HuberLoss(Module, config=HuberLossConfig):
-    """A square near zero, a line of slope `delta` beyond: outliers pull less."""
+    """A square near zero, a line of slope `delta` beyond: outliers pull less.
+
+    `torch.nn.HuberLoss`. `predictions` and `targets` of one shape; `forward_residuals` takes their differences
+    (`residuals`). `reduction` is a `Reduction`; the mean, if nothing is said.
+
+    - `delta`: where the square turns into a line
+
+    >>> print(nn.HuberLoss(1.0)(burn.tensor([1.0, 2.0]), burn.tensor([1.5, 4.0])).numpy())
+    [0.8125]
+    """
 
     delta: float
 
@@ -75,7 +97,13 @@ class HuberLoss(Module, config=HuberLossConfig):
 
 
 class SmoothL1LossConfig(Config):
-    """Settings: where the loss turns from a square into a line of slope 1."""
+    """Settings of `SmoothL1Loss`; `init(device=None)` makes it.
+
+    - `beta`: where the square turns into a line, 1
+
+    >>> nn.SmoothL1LossConfig().init()
+    SmoothL1Loss {beta: 1}
+    """
 
     beta: float = 1.0
 
@@ -87,7 +115,16 @@ class SmoothL1LossConfig(Config):
 
 
 class SmoothL1Loss(Module, config=SmoothL1LossConfig):
-    """The Huber loss divided by `beta`: a line of slope 1 beyond it."""
+    """The Huber loss divided by `beta`: a line of slope 1 beyond it.
+
+    `torch.nn.SmoothL1Loss`. `predictions` and `targets` of one shape. `reduction` is a `Reduction`; the mean, if
+    nothing is said.
+
+    - `beta`: where the square turns into a line, 1
+
+    >>> print(nn.SmoothL1Loss()(burn.tensor([1.0, 2.0]), burn.tensor([1.5, 4.0])).numpy())
+    [0.8125]
+    """
 
     beta: float = 1.0
 
@@ -108,7 +145,14 @@ class SmoothL1Loss(Module, config=SmoothL1LossConfig):
 
 
 class LpLoss(Module):
-    """The difference to a power: `LpLoss.l1()`, `LpLoss.l2()`, `LpLoss(3.0)`."""
+    """The mean of the differences to the power `p`: `LpLoss.l1()`, `LpLoss.l2()`, `LpLoss(3.0)`.
+
+    `torch.nn.L1Loss`. `predictions` and `targets` of one shape. `reduction` is a `Reduction`; the mean, if nothing
+    is said.
+
+    >>> print(nn.LpLoss.l1()(burn.tensor([1.0, 2.0]), burn.tensor([1.5, 4.0])).numpy())
+    [1.25]
+    """
 
     p: float
 
@@ -138,7 +182,15 @@ class LpLoss(Module):
 
 
 class PoissonNllLossConfig(Config):
-    """Settings: whether predictions are logarithms, and whether Stirling's term is added."""
+    """Settings of `PoissonNllLoss`; `init(device=None)` makes it.
+
+    - `log_input`: whether predictions are logarithms of rates; True
+    - `full`: whether Stirling's term is added; False
+    - `eps`: added to rates before their logarithm, 1e-8
+
+    >>> nn.PoissonNllLossConfig().init()
+    PoissonNllLoss {log_input: true, full: false, eps: 0.00000001}
+    """
 
     log_input: bool = True
     full: bool = False
@@ -152,7 +204,18 @@ class PoissonNllLossConfig(Config):
 
 
 class PoissonNllLoss(Module, config=PoissonNllLossConfig):
-    """How unlikely counts are under predicted Poisson rates."""
+    """How unlikely counts are under predicted Poisson rates.
+
+    `torch.nn.PoissonNLLLoss`. `predictions` and `targets` (counts) of one shape. `reduction` is a `Reduction`; the
+    mean, if nothing is said.
+
+    - `log_input`: whether predictions are logarithms of rates; True
+    - `full`: whether Stirling's term is added; False
+    - `eps`: added to rates before their logarithm, 1e-8
+
+    >>> print(nn.PoissonNllLoss()(burn.tensor([0.0, 1.0]), burn.tensor([1.0, 3.0])).numpy().round(4))
+    [0.3591]
+    """
 
     log_input: bool = True
     full: bool = False
@@ -187,7 +250,14 @@ class PoissonNllLoss(Module, config=PoissonNllLossConfig):
 
 
 class GaussianNLLLossConfig(Config):
-    """Settings: whether the constant term is added, and the smallest variance."""
+    """Settings of `GaussianNLLLoss`; `init(device=None)` makes it.
+
+    - `full`: whether the constant term is added; False
+    - `eps`: the smallest variance, 1e-6
+
+    >>> nn.GaussianNLLLossConfig().init()
+    GaussianNLLLoss {full: false, eps: 0.000001}
+    """
 
     full: bool = False
     eps: float = 1e-6
@@ -200,7 +270,18 @@ class GaussianNLLLossConfig(Config):
 
 
 class GaussianNLLLoss(Module, config=GaussianNLLLossConfig):
-    """How unlikely targets are under predicted means and variances."""
+    """How unlikely targets are under predicted means and variances.
+
+    `torch.nn.GaussianNLLLoss`. `predictions`, `targets` and `variances` of one shape. `reduction` is a `Reduction`;
+    the mean, if nothing is said.
+
+    - `full`: whether the constant term is added; False
+    - `eps`: the smallest variance, 1e-6
+
+    >>> loss = nn.GaussianNLLLoss()
+    >>> print(loss(burn.tensor([1.0]), burn.tensor([2.0]), burn.tensor([4.0])).numpy().round(4))
+    [0.8181]
+    """
 
     full: bool = False
     eps: float = 1e-6

@@ -22,7 +22,12 @@ FEATURES = {
 
 
 class NormalizationConfig(Enumeration):
-    """Which norm, with its own config."""
+    """Which norm, with its own config: for the fields of configs.
+
+    >>> config = nn.NormalizationConfig.Batch(nn.BatchNormConfig(8))
+    >>> config.with_num_features(16).num_features()
+    16
+    """
 
     Batch = variant(BatchNormConfig)
     Group = variant(GroupNormConfig)
@@ -44,7 +49,7 @@ class NormalizationConfig(Enumeration):
         return getattr(vars(self)["_0"], FEATURES[self._variant_name()])  # type: ignore[no-any-return]
 
     def with_num_features(self, num_features: int) -> NormalizationConfig:
-        """The same norm for another number of features."""
+        """The same norm for another number of features, `num_features`."""
         if self._is_unit():
             return self
         kind: Any = type(self)
@@ -53,7 +58,12 @@ class NormalizationConfig(Enumeration):
 
 
 class Normalization(ModuleEnum):
-    """One of the norms. The order is that of records; the newer identity stands last."""
+    """One of the norms, as `NormalizationConfig` makes it. The order is that of records.
+
+    >>> norm = nn.NormalizationConfig.Layer(nn.LayerNormConfig(4)).init()
+    >>> norm.variant, norm.num_features()
+    ('Layer', 4)
+    """
 
     Batch: BatchNorm
     Group: GroupNorm

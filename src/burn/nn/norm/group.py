@@ -15,7 +15,16 @@ from burn.tensor import Tensor
 
 
 class GroupNormConfig(Config):
-    """Settings: groups, channels, what is added to variances, and whether channels are scaled and shifted."""
+    """Settings of `GroupNorm`; `init(device=None)` makes it.
+
+    - `num_groups`: how many groups there are
+    - `num_channels`: how many channels, a multiple of it
+    - `epsilon`: added to the variance, 1e-5
+    - `affine`: whether channels are scaled and shifted; True
+
+    >>> nn.GroupNormConfig(2, 8).init()
+    GroupNorm {num_groups: 2, num_channels: 8, epsilon: 0.00001, affine: true, params: 16}
+    """
 
     num_groups: int
     num_channels: int
@@ -35,7 +44,18 @@ class GroupNormConfig(Config):
 
 
 class GroupNorm(Module, config=GroupNormConfig):
-    """Brings groups of channels of each item to mean 0 and variance 1, then scales and shifts each channel."""
+    """Brings groups of channels of each item to mean 0 and variance 1, then scales and shifts each channel.
+
+    `torch.nn.GroupNorm`. (batch, num_channels, ...) to the same shape.
+
+    - `num_groups`: how many groups there are
+    - `num_channels`: how many channels, a multiple of it
+    - `epsilon`: added to the variance, 1e-5
+    - `affine`: whether channels are scaled and shifted; True
+
+    >>> nn.GroupNorm(2, 8)(Tensor.ones([3, 8, 5])).shape
+    Shape([3, 8, 5])
+    """
 
     gamma: Param | None  # (num_channels,)
     beta: Param | None  # (num_channels,)
@@ -82,7 +102,15 @@ class GroupNorm(Module, config=GroupNormConfig):
 
 
 class InstanceNormConfig(Config):
-    """Settings: channels, what is added to variances, and whether channels are scaled and shifted."""
+    """Settings of `InstanceNorm`; `init(device=None)` makes it.
+
+    - `num_channels`: how many channels there are
+    - `epsilon`: added to the variance, 1e-5
+    - `affine`: whether channels are scaled and shifted; True
+
+    >>> nn.InstanceNormConfig(8).init()
+    InstanceNorm {num_channels: 8, epsilon: 0.00001, affine: true, params: 16}
+    """
 
     num_channels: int
     epsilon: float = 1e-5
@@ -99,7 +127,18 @@ class InstanceNormConfig(Config):
 
 
 class InstanceNorm(Module, config=InstanceNormConfig):
-    """Brings each channel of each item to mean 0 and variance 1, then scales and shifts it."""
+    """Brings each channel of each item to mean 0 and variance 1, then scales and shifts it.
+
+    `torch.nn.InstanceNorm2d`. (batch, num_channels, ...) to the same shape. PyTorch neither scales nor shifts, if
+    nothing is said.
+
+    - `num_channels`: how many channels there are
+    - `epsilon`: added to the variance, 1e-5
+    - `affine`: whether channels are scaled and shifted; True
+
+    >>> nn.InstanceNorm(8)(Tensor.ones([3, 8, 5])).shape
+    Shape([3, 8, 5])
+    """
 
     gamma: Param | None  # (num_channels,)
     beta: Param | None  # (num_channels,)

@@ -15,7 +15,15 @@ from burn.tensor import Tensor
 
 
 class LayerNormConfig(Config):
-    """Settings: the size of the last dim, what is added to variances, and whether there is a shift."""
+    """Settings of `LayerNorm`; `init(device=None)` makes it.
+
+    - `d_model`: the size of the last dim
+    - `epsilon`: added to the variance, 1e-5
+    - `bias`: whether there is a shift; True
+
+    >>> nn.LayerNormConfig(2).init()
+    LayerNorm {d_model: 2, epsilon: 0.00001, params: 4}
+    """
 
     _positions: ClassVar = ("d_model", "epsilon", "elementwise_affine")
     d_model: int
@@ -34,7 +42,17 @@ class LayerNormConfig(Config):
 
 
 class LayerNorm(Module, config=LayerNormConfig):
-    """Brings the last dim to mean 0 and variance 1, then scales and shifts it."""
+    """Brings the last dim to mean 0 and variance 1, then scales and shifts it.
+
+    `torch.nn.LayerNorm`. (..., d_model) to the same shape.
+
+    - `d_model`: the size of the last dim
+    - `epsilon`: added to the variance, 1e-5
+    - `bias`: whether there is a shift; True
+
+    >>> print(nn.LayerNorm(2)(burn.tensor([[1.0, 3.0]])).numpy().round(3))
+    [[-1.  1.]]
+    """
 
     gamma: Param  # (d_model,)
     beta: Param  # (d_model,); None without a bias, which records older than that choice cannot say
@@ -63,7 +81,14 @@ class LayerNorm(Module, config=LayerNormConfig):
 
 
 class RmsNormConfig(Config):
-    """Settings: the size of the last dim, and what is added to mean squares."""
+    """Settings of `RmsNorm`; `init(device=None)` makes it.
+
+    - `d_model`: the size of the last dim
+    - `epsilon`: added to the mean square, 1e-5
+
+    >>> nn.RmsNormConfig(2).init()
+    RmsNorm {d_model: 2, epsilon: 0.00001, params: 2}
+    """
 
     d_model: int
     epsilon: float = 1e-5
@@ -78,7 +103,16 @@ class RmsNormConfig(Config):
 
 
 class RmsNorm(Module, config=RmsNormConfig):
-    """Divides the last dim by the root of its mean square, then scales it."""
+    """Divides the last dim by the root of its mean square, then scales it.
+
+    `torch.nn.RMSNorm`. (..., d_model) to the same shape.
+
+    - `d_model`: the size of the last dim
+    - `epsilon`: added to the mean square, 1e-5
+
+    >>> print(nn.RmsNorm(2)(burn.tensor([[1.0, 7.0]])).numpy().round(3))
+    [[0.2 1.4]]
+    """
 
     gamma: Param  # (d_model,)
     epsilon: float

@@ -15,7 +15,16 @@ from burn.tensor import Tensor
 
 
 class LocalResponseNormConfig(Config):
-    """Settings: how many channels a window has, and the numbers of `x / (k + alpha * mean(x²)) ** beta`."""
+    """Settings of `LocalResponseNorm`; `init(device=None)` makes it.
+
+    - `size`: how many channels a window has
+    - `alpha`: 1e-4
+    - `beta`: 0.75
+    - `k`: 1
+
+    >>> nn.LocalResponseNormConfig(3).init()
+    LocalResponseNorm {size: 3, alpha: 0.0001, beta: 0.75, k: 1}
+    """
 
     size: int
     alpha: float = 1e-4
@@ -29,7 +38,19 @@ class LocalResponseNormConfig(Config):
 
 
 class LocalResponseNorm(Module, config=LocalResponseNormConfig):
-    """Divides by a power of the mean square over neighbouring channels; an even window reaches further up."""
+    """Divides by a power of the mean square over neighbouring channels: `x / (k + alpha * mean(x²)) ** beta`.
+
+    `torch.nn.LocalResponseNorm`. (batch, channels, ...) to the same shape. An even window reaches further up;
+    channels beyond the ends count as zeros.
+
+    - `size`: how many channels a window has
+    - `alpha`: 1e-4
+    - `beta`: 0.75
+    - `k`: 1
+
+    >>> nn.LocalResponseNorm(3)(Tensor.ones([1, 4, 2, 2])).shape
+    Shape([1, 4, 2, 2])
+    """
 
     size: int
     alpha: float

@@ -17,7 +17,13 @@ from burn.tensor.module import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptiv
 
 
 class AdaptiveAvgPool1dConfig(Config):
-    """Settings of an adaptive pool along one dim: the number of windows."""
+    """Settings of `AdaptiveAvgPool1d`; `init(device=None)` makes it.
+
+    - `output_size`: the number of windows
+
+    >>> nn.AdaptiveAvgPool1dConfig(2).init()
+    AdaptiveAvgPool1d {output_size: 2}
+    """
 
     output_size: int
 
@@ -28,7 +34,15 @@ class AdaptiveAvgPool1dConfig(Config):
 
 
 class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
-    """Takes the means of `output_size` windows of (batch, channels, length)."""
+    """Takes the means of `output_size` windows of (batch, channels, length).
+
+    `torch.nn.AdaptiveAvgPool1d`. (batch, channels, length) to (batch, channels, output_size).
+
+    - `output_size`: the number of windows
+
+    >>> nn.AdaptiveAvgPool1d(2)(Tensor.ones([1, 2, 8])).shape
+    Shape([1, 2, 2])
+    """
 
     output_size: int
 
@@ -42,7 +56,13 @@ class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
 
 
 class AdaptiveAvgPool2dConfig(Config):
-    """Settings of an adaptive pool of images: the number of windows in each dim."""
+    """Settings of `AdaptiveAvgPool2d`; `init(device=None)` makes it.
+
+    - `output_size`: the number of windows in each dim
+
+    >>> nn.AdaptiveAvgPool2dConfig([2, 2]).init()
+    AdaptiveAvgPool2d {output_size: [2, 2]}
+    """
 
     output_size: Pair[int]
 
@@ -53,7 +73,15 @@ class AdaptiveAvgPool2dConfig(Config):
 
 
 class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
-    """Takes the means of `output_size` windows of (batch, channels, height, width)."""
+    """Takes the means of `output_size` windows of (batch, channels, height, width).
+
+    `torch.nn.AdaptiveAvgPool2d`. (batch, channels, height, width) to (batch, channels, *output_size).
+
+    - `output_size`: the number of windows in each dim
+
+    >>> nn.AdaptiveAvgPool2d(2)(Tensor.ones([1, 2, 8, 8])).shape
+    Shape([1, 2, 2, 2])
+    """
 
     output_size: Pair[int]
 
@@ -67,7 +95,13 @@ class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
 
 
 class AdaptiveAvgPool3dConfig(Config):
-    """Settings of an adaptive pool of volumes: the number of windows in each dim."""
+    """Settings of `AdaptiveAvgPool3d`; `init(device=None)` makes it.
+
+    - `output_size`: the number of windows in each dim
+
+    >>> nn.AdaptiveAvgPool3dConfig([2, 2, 2]).init()
+    AdaptiveAvgPool3d {output_size: [2, 2, 2]}
+    """
 
     output_size: Triple[int]
 
@@ -78,7 +112,15 @@ class AdaptiveAvgPool3dConfig(Config):
 
 
 class AdaptiveAvgPool3d(Module, config=AdaptiveAvgPool3dConfig):
-    """Takes the means of `output_size` windows of (batch, channels, depth, height, width)."""
+    """Takes the means of `output_size` windows of (batch, channels, depth, height, width).
+
+    `torch.nn.AdaptiveAvgPool3d`. (batch, channels, depth, height, width) to (batch, channels, *output_size).
+
+    - `output_size`: the number of windows in each dim
+
+    >>> nn.AdaptiveAvgPool3d(2)(Tensor.ones([1, 2, 4, 4, 4])).shape
+    Shape([1, 2, 2, 2, 2])
+    """
 
     output_size: Triple[int]
 

@@ -15,7 +15,17 @@ from burn.tensor import Tensor
 
 
 class AvgPool1dConfig(Config):
-    """Settings of an average pool along one dim; without a stride the windows lie side by side."""
+    """Settings of `AvgPool1d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a window
+    - `stride`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig1d` or numbers; none
+    - `count_include_pad`: whether padding counts in the means; True
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.AvgPool1dConfig(2).init()
+    AvgPool1d {kernel_size: 2, stride: 2, padding: Valid, count_include_pad: true, ceil_mode: false}
+    """
 
     _positions: ClassVar = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
     kernel_size: int
@@ -37,7 +47,19 @@ class AvgPool1dConfig(Config):
 
 
 class AvgPool1d(Module, config=AvgPool1dConfig):
-    """Takes the mean of each window of (batch, channels, length)."""
+    """Takes the mean of each window of (batch, channels, length).
+
+    `torch.nn.AvgPool1d`. To (batch, channels, windows).
+
+    - `kernel_size`: the size of a window
+    - `stride`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig1d` or numbers; none
+    - `count_include_pad`: whether padding counts in the means; True
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.AvgPool1d(2)(Tensor.ones([1, 2, 8])).shape
+    Shape([1, 2, 4])
+    """
 
     stride: int
     kernel_size: int
@@ -69,7 +91,17 @@ class AvgPool1d(Module, config=AvgPool1dConfig):
 
 
 class AvgPool2dConfig(Config):
-    """Settings of an average pool of images; without strides the windows lie side by side."""
+    """Settings of `AvgPool2d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig2d` or numbers; none
+    - `count_include_pad`: whether padding counts in the means; True
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.AvgPool2dConfig([2, 2]).init()
+    AvgPool2d {kernel_size: [2, 2], stride: [2, 2], padding: Valid, count_include_pad: true, ceil_mode: false}
+    """
 
     _positions: ClassVar = ("kernel_size", "strides", "padding", "ceil_mode", "count_include_pad")
     kernel_size: Pair[int]
@@ -91,7 +123,19 @@ class AvgPool2dConfig(Config):
 
 
 class AvgPool2d(Module, config=AvgPool2dConfig):
-    """Takes the mean of each window of (batch, channels, height, width)."""
+    """Takes the mean of each window of (batch, channels, height, width).
+
+    `torch.nn.AvgPool2d`. To (batch, channels, rows, columns).
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig2d` or numbers; none
+    - `count_include_pad`: whether padding counts in the means; True
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.AvgPool2d(2)(Tensor.ones([1, 2, 8, 8])).shape
+    Shape([1, 2, 4, 4])
+    """
 
     stride: Pair[int]
     kernel_size: Pair[int]
@@ -124,7 +168,17 @@ class AvgPool2d(Module, config=AvgPool2dConfig):
 
 
 class AvgPool3dConfig(Config):
-    """Settings of an average pool of volumes; without strides the windows lie side by side."""
+    """Settings of `AvgPool3d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig3d` or numbers; none
+    - `count_include_pad`: whether padding counts in the means; True
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.AvgPool3dConfig([2, 2, 2]).init()
+    AvgPool3d {kernel_size: [2, 2, 2], stride: [2, 2, 2], padding: Valid, count_include_pad: true, ceil_mode: false}
+    """
 
     _positions: ClassVar = ("kernel_size", "strides", "padding", "ceil_mode", "count_include_pad")
     kernel_size: Triple[int]
@@ -146,7 +200,19 @@ class AvgPool3dConfig(Config):
 
 
 class AvgPool3d(Module, config=AvgPool3dConfig):
-    """Takes the mean of each window of (batch, channels, depth, height, width)."""
+    """Takes the mean of each window of (batch, channels, depth, height, width).
+
+    `torch.nn.AvgPool3d`. To (batch, channels, layers, rows, columns).
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig3d` or numbers; none
+    - `count_include_pad`: whether padding counts in the means; True
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.AvgPool3d(2)(Tensor.ones([1, 2, 4, 4, 4])).shape
+    Shape([1, 2, 2, 2, 2])
+    """
 
     stride: Triple[int]
     kernel_size: Triple[int]

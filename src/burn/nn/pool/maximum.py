@@ -15,7 +15,17 @@ from burn.tensor import Tensor
 
 
 class MaxPool1dConfig(Config):
-    """Settings of a max pool along one dim; without a stride the windows lie side by side."""
+    """Settings of `MaxPool1d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a window
+    - `stride`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig1d` or numbers; none
+    - `dilation`: from one element of a window to the next; 1
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.MaxPool1dConfig(2).init()
+    MaxPool1d {kernel_size: 2, stride: 2, padding: Valid, dilation: 1, ceil_mode: false}
+    """
 
     kernel_size: int
     stride: int | None = None
@@ -34,7 +44,19 @@ class MaxPool1dConfig(Config):
 
 
 class MaxPool1d(Module, config=MaxPool1dConfig):
-    """Takes the largest element of each window of (batch, channels, length)."""
+    """Takes the largest element of each window of (batch, channels, length).
+
+    `torch.nn.MaxPool1d`. To (batch, channels, windows).
+
+    - `kernel_size`: the size of a window
+    - `stride`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig1d` or numbers; none
+    - `dilation`: from one element of a window to the next; 1
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.MaxPool1d(2)(Tensor.ones([1, 2, 8])).shape
+    Shape([1, 2, 4])
+    """
 
     stride: int
     kernel_size: int
@@ -67,7 +89,17 @@ class MaxPool1d(Module, config=MaxPool1dConfig):
 
 
 class MaxPool2dConfig(Config):
-    """Settings of a max pool of images; without strides the windows lie side by side."""
+    """Settings of `MaxPool2d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig2d` or numbers; none
+    - `dilation`: from one element of a window to the next; 1
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.MaxPool2dConfig([2, 2]).init()
+    MaxPool2d {kernel_size: [2, 2], stride: [2, 2], padding: Valid, dilation: [1, 1], ceil_mode: false}
+    """
 
     kernel_size: Pair[int]
     strides: Pair[int] | None = None
@@ -86,7 +118,19 @@ class MaxPool2dConfig(Config):
 
 
 class MaxPool2d(Module, config=MaxPool2dConfig):
-    """Takes the largest element of each window of (batch, channels, height, width)."""
+    """Takes the largest element of each window of (batch, channels, height, width).
+
+    `torch.nn.MaxPool2d`. To (batch, channels, rows, columns).
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig2d` or numbers; none
+    - `dilation`: from one element of a window to the next; 1
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.MaxPool2d(2)(Tensor.ones([1, 2, 8, 8])).shape
+    Shape([1, 2, 4, 4])
+    """
 
     stride: Pair[int]
     kernel_size: Pair[int]
@@ -117,7 +161,17 @@ class MaxPool2d(Module, config=MaxPool2dConfig):
 
 
 class MaxPool3dConfig(Config):
-    """Settings of a max pool of volumes; without strides the windows lie side by side."""
+    """Settings of `MaxPool3d`; `init(device=None)` makes it.
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig3d` or numbers; none
+    - `dilation`: from one element of a window to the next; 1
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.MaxPool3dConfig([2, 2, 2]).init()
+    MaxPool3d {kernel_size: [2, 2, 2], stride: [2, 2, 2], padding: Valid, dilation: [1, 1, 1], ceil_mode: false}
+    """
 
     kernel_size: Triple[int]
     strides: Triple[int] | None = None
@@ -136,7 +190,19 @@ class MaxPool3dConfig(Config):
 
 
 class MaxPool3d(Module, config=MaxPool3dConfig):
-    """Takes the largest element of each window of (batch, channels, depth, height, width)."""
+    """Takes the largest element of each window of (batch, channels, depth, height, width).
+
+    `torch.nn.MaxPool3d`. To (batch, channels, layers, rows, columns).
+
+    - `kernel_size`: the size of a window
+    - `strides`: from one window to the next; side by side, if nothing is said
+    - `padding`: around the input: `PaddingConfig3d` or numbers; none
+    - `dilation`: from one element of a window to the next; 1
+    - `ceil_mode`: whether a window may begin inside and end outside; False
+
+    >>> nn.MaxPool3d(2)(Tensor.ones([1, 2, 4, 4, 4])).shape
+    Shape([1, 2, 2, 2, 2])
+    """
 
     stride: Triple[int]
     kernel_size: Triple[int]

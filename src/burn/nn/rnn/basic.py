@@ -18,10 +18,19 @@ from burn.tensor import Tensor
 
 
 class RnnConfig(Config):
-    """Settings of a plain recurrent layer from `d_input` features to a state of `d_hidden`.
+    """Settings of `Rnn`; `init(device=None)` makes it.
 
-    `reverse` reads the sequence from its end; without `batch_first` the first dim is time. `clip` holds the state
-    between -clip and clip.
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `reverse`: read the sequence from its end; False
+    - `clip`: holds the state between -clip and clip; None
+    - `hidden_activation`: of the state; Tanh
+
+    >>> nn.RnnConfig(3, 4).init()
+    Rnn {d_input: 3, d_hidden: 4, bias: true, params: 36}
     """
 
     d_input: int
@@ -42,7 +51,24 @@ class RnnConfig(Config):
 
 
 class Rnn(Module, config=RnnConfig):
-    """Reads a sequence step by step; its state is what it gave out last."""
+    """Reads a sequence step by step; its state is what it gave out last.
+
+    `torch.nn.RNN`. (batch, length, d_input) to (batch, length, d_hidden), and the last state; it begins with
+    `state`, or with zeros.
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `reverse`: read the sequence from its end; False
+    - `clip`: holds the state between -clip and clip; None
+    - `hidden_activation`: of the state; Tanh
+
+    >>> output, state = nn.Rnn(3, 4)(Tensor.ones([2, 5, 3]))
+    >>> output.shape, state.hidden.shape
+    (Shape([2, 5, 4]), Shape([2, 4]))
+    """
 
     gate: GateController
     d_hidden: int
@@ -89,7 +115,10 @@ class Rnn(Module, config=RnnConfig):
     def run(
         self, input: Tensor[Any], state: RnnState | None, batch_first: bool, reverse: bool
     ) -> tuple[Tensor[Any], RnnState]:
-        """`forward` in a direction and a layout of the caller's choice."""
+        """`forward` in a direction (`reverse`) and a layout (`batch_first`) of the caller's choice.
+
+        `input` and `state` are those of `forward`.
+        """
         batch, length = batch_and_length("Rnn", input, batch_first)
         time = 1 if batch_first else 0
         if state is None:
@@ -111,7 +140,19 @@ class Rnn(Module, config=RnnConfig):
 
 
 class BiRnnConfig(Config):
-    """Settings of a plain recurrent layer of both directions. See `RnnConfig`."""
+    """Settings of `BiRnn`; `init(device=None)` makes it.
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `clip`: holds the state between -clip and clip; None
+    - `hidden_activation`: of the state; Tanh
+
+    >>> nn.BiRnnConfig(3, 4).init()
+    BiRnn {d_input: 3, d_hidden: 4, bias: true, params: 72}
+    """
 
     d_input: int
     d_hidden: int
@@ -134,8 +175,20 @@ class BiRnnConfig(Config):
 class BiRnn(Bidirectional[Rnn], config=BiRnnConfig):
     """A plain recurrent layer over a sequence and one over its reverse.
 
-    `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
-    (batch, length, 2 * d_hidden), the forward direction first, and the last state.
+    `torch.nn.RNN`. (batch, length, d_input) to (batch, length, 2 * d_hidden), the forward direction first, and the
+    last state; `state` is (2, batch, d_hidden).
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `clip`: holds the state between -clip and clip; None
+    - `hidden_activation`: of the state; Tanh
+
+    >>> output, state = nn.BiRnn(3, 4)(Tensor.ones([2, 5, 3]))
+    >>> output.shape, state.hidden.shape
+    (Shape([2, 5, 8]), Shape([2, 2, 4]))
     """
 
     if TYPE_CHECKING:  # written by tools/typed_constructors.py

@@ -12,7 +12,14 @@ from burn.tensor import Tensor
 
 
 class GateController(Module):
-    """One gate: an affine map of the input plus an affine map of the hidden state."""
+    """One gate of a recurrent layer: an affine map of the `input` plus an affine map of the `hidden` state.
+
+    Made by the recurrent layers.
+
+    >>> gate = nn.Rnn(3, 4).gate
+    >>> gate.gate_product(Tensor.ones([2, 3]), Tensor.zeros([2, 4])).shape
+    Shape([2, 4])
+    """
 
     input_transform: Linear  # d_input to d_output
     hidden_transform: Linear  # d_output to d_output

@@ -39,10 +39,19 @@ Candidate = Callable[[int, Tensor[Any]], tuple[Tensor[Any], Tensor[Any]]]
 
 
 class GruConfig(Config):
-    """Settings of a GRU from `d_input` features to a state of `d_hidden`.
+    """Settings of `Gru`; `init(device=None)` makes it.
 
-    `reset_after` says whether the reset gate acts after the product with the hidden state (the default, as in PyTorch
-    and cuDNN) or before it. `clip` holds the state between -clip and clip.
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
+    - `gate_activation`: of the gates; Sigmoid
+    - `hidden_activation`: of the state; Tanh
+    - `clip`: holds the state between -clip and clip; None
+
+    >>> nn.GruConfig(3, 4).init()
+    Gru {d_input: 3, d_hidden: 4, bias: true, reset_after: true, params: 108}
     """
 
     d_input: int
@@ -61,7 +70,22 @@ class GruConfig(Config):
 
 
 class Gru(Module, config=GruConfig):
-    """Reads a sequence step by step, mixing its state with a new one at each step."""
+    """Reads a sequence step by step, mixing its state with a new one at each step.
+
+    `torch.nn.GRU`. (batch, length, d_input) to (batch, length, d_hidden); it begins with `state`, or with zeros.
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
+    - `gate_activation`: of the gates; Sigmoid
+    - `hidden_activation`: of the state; Tanh
+    - `clip`: holds the state between -clip and clip; None
+
+    >>> nn.Gru(3, 4)(Tensor.ones([2, 5, 3])).shape
+    Shape([2, 5, 4])
+    """
 
     update_gate: GateController
     reset_gate: GateController
@@ -115,7 +139,10 @@ class Gru(Module, config=GruConfig):
     def run(
         self, input: Tensor[Any], state: Tensor[Any] | None, batch_first: bool = True, reverse: bool = False
     ) -> tuple[Tensor[Any], Tensor[Any]]:
-        """All hidden states and the last one, in a direction and a layout of the caller's choice."""
+        """All hidden states and the last one, in a direction (`reverse`) and a layout (`batch_first`) of choice.
+
+        `input` and `state` are those of `forward`.
+        """
         batch, length = batch_and_length("Gru", input, batch_first)
         time = 1 if batch_first else 0
         if state is None:
@@ -174,7 +201,21 @@ class Gru(Module, config=GruConfig):
 
 
 class BiGruConfig(Config):
-    """Settings of a GRU of both directions. See `GruConfig`."""
+    """Settings of `BiGru`; `init(device=None)` makes it.
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
+    - `gate_activation`: of the gates; Sigmoid
+    - `hidden_activation`: of the state; Tanh
+    - `clip`: holds the state between -clip and clip; None
+
+    >>> nn.BiGruConfig(3, 4).init()
+    BiGru {d_input: 3, d_hidden: 4, bias: true, params: 216}
+    """
 
     d_input: int
     d_hidden: int
@@ -199,8 +240,22 @@ class BiGruConfig(Config):
 class BiGru(Bidirectional[Gru], config=BiGruConfig):
     """A GRU over a sequence and one over its reverse.
 
-    `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
-    (batch, length, 2 * d_hidden), the forward direction first, and the last state.
+    `torch.nn.GRU`. (batch, length, d_input) to (batch, length, 2 * d_hidden), the forward direction first, and the
+    last state; `state` is (2, batch, d_hidden).
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
+    - `gate_activation`: of the gates; Sigmoid
+    - `hidden_activation`: of the state; Tanh
+    - `clip`: holds the state between -clip and clip; None
+
+    >>> output, state = nn.BiGru(3, 4)(Tensor.ones([2, 5, 3]))
+    >>> output.shape, state.shape
+    (Shape([2, 5, 8]), Shape([2, 2, 4]))
     """
 
     if TYPE_CHECKING:  # written by tools/typed_constructors.py

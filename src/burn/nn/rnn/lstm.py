@@ -22,10 +22,22 @@ from burn.tensor import Tensor
 
 
 class LstmConfig(Config):
-    """Settings of an LSTM from `d_input` features to a memory of `d_hidden`.
+    """Settings of `Lstm`; `init(device=None)` makes it.
 
-    `reverse` reads the sequence from its end; without `batch_first` the first dim is time. `clip` holds the cell
-    between -clip and clip; with `input_forget` the forget gate is one less the input gate.
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `reverse`: read the sequence from its end; False
+    - `clip`: holds the cell between -clip and clip; None
+    - `input_forget`: whether the forget gate is one less the input gate; False
+    - `gate_activation`: of the gates; Sigmoid
+    - `cell_activation`: of what enters the cell; Tanh
+    - `hidden_activation`: of the state; Tanh
+
+    >>> nn.LstmConfig(3, 4).init()
+    Lstm {d_input: 3, d_hidden: 4, bias: true, params: 144}
     """
 
     d_input: int
@@ -47,7 +59,27 @@ class LstmConfig(Config):
 
 
 class Lstm(Module, config=LstmConfig):
-    """Reads a sequence step by step, keeping a memory cell and giving out a hidden state at each step."""
+    """Reads a sequence step by step, keeping a memory cell and giving out a hidden state at each step.
+
+    `torch.nn.LSTM`. (batch, length, d_input) to (batch, length, d_hidden), and the last state; it begins with
+    `state`, or with zeros.
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `reverse`: read the sequence from its end; False
+    - `clip`: holds the cell between -clip and clip; None
+    - `input_forget`: whether the forget gate is one less the input gate; False
+    - `gate_activation`: of the gates; Sigmoid
+    - `cell_activation`: of what enters the cell; Tanh
+    - `hidden_activation`: of the state; Tanh
+
+    >>> output, state = nn.Lstm(3, 4)(Tensor.ones([2, 5, 3]))
+    >>> output.shape, state.cell.shape
+    (Shape([2, 5, 4]), Shape([2, 4]))
+    """
 
     input_gate: GateController
     forget_gate: GateController
@@ -106,7 +138,10 @@ class Lstm(Module, config=LstmConfig):
     def run(
         self, input: Tensor[Any], state: LstmState | None, batch_first: bool, reverse: bool
     ) -> tuple[Tensor[Any], LstmState]:
-        """`forward` in a direction and a layout of the caller's choice."""
+        """`forward` in a direction (`reverse`) and a layout (`batch_first`) of the caller's choice.
+
+        `input` and `state` are those of `forward`.
+        """
         batch, length = batch_and_length("Lstm", input, batch_first)
         if state is None:
             cell = hidden = Tensor.zeros((batch, self.d_hidden), input.device, input.dtype)
@@ -136,7 +171,22 @@ class Lstm(Module, config=LstmConfig):
 
 
 class BiLstmConfig(Config):
-    """Settings of an LSTM of both directions. See `LstmConfig`."""
+    """Settings of `BiLstm`; `init(device=None)` makes it.
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `clip`: holds the cell between -clip and clip; None
+    - `input_forget`: whether the forget gate is one less the input gate; False
+    - `gate_activation`: of the gates; Sigmoid
+    - `cell_activation`: of what enters the cell; Tanh
+    - `hidden_activation`: of the state; Tanh
+
+    >>> nn.BiLstmConfig(3, 4).init()
+    BiLstm {d_input: 3, d_hidden: 4, bias: true, params: 288}
+    """
 
     d_input: int
     d_hidden: int
@@ -163,8 +213,23 @@ class BiLstmConfig(Config):
 class BiLstm(Bidirectional[Lstm], config=BiLstmConfig):
     """An LSTM over a sequence and one over its reverse.
 
-    `forward(input, state=None)` takes (batch, length, d_input) and a state (2, batch, d_hidden); it gives
-    (batch, length, 2 * d_hidden), the forward direction first, and the last state.
+    `torch.nn.LSTM`. (batch, length, d_input) to (batch, length, 2 * d_hidden), the forward direction first, and the
+    last state; `state` is (2, batch, d_hidden).
+
+    - `d_input`: how many features come in
+    - `d_hidden`: the size of the state
+    - `bias`: whether gates have one; True
+    - `initializer`: how parameters begin; Xavier's normal distribution
+    - `batch_first`: whether the first dim is the batch, not time; True
+    - `clip`: holds the cell between -clip and clip; None
+    - `input_forget`: whether the forget gate is one less the input gate; False
+    - `gate_activation`: of the gates; Sigmoid
+    - `cell_activation`: of what enters the cell; Tanh
+    - `hidden_activation`: of the state; Tanh
+
+    >>> output, state = nn.BiLstm(3, 4)(Tensor.ones([2, 5, 3]))
+    >>> output.shape, state.cell.shape
+    (Shape([2, 5, 8]), Shape([2, 2, 4]))
     """
 
     if TYPE_CHECKING:  # written by tools/typed_constructors.py

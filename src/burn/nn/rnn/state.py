@@ -17,6 +17,12 @@ class LstmState:
     """The two memories of an LSTM: `cell` keeps, `hidden` is what the layer gave out last.
 
     Of shape (batch, d_hidden); (2, batch, d_hidden) for a layer of both directions.
+
+    >>> state = nn.LstmState.initial([2, 4], burn.default_device())
+    >>> layer = nn.Lstm(3, 4)
+    >>> output, state = layer(Tensor.ones([2, 5, 3]), state)
+    >>> state.cell.shape, state.hidden.shape
+    (Shape([2, 4]), Shape([2, 4]))
     """
 
     cell: Tensor[Any]
@@ -24,7 +30,7 @@ class LstmState:
 
     @classmethod
     def initial(cls, shape: Sequence[int], device: Device) -> Self:
-        """A state of zeros."""
+        """A state of zeros of this `shape`."""
         zeros: Tensor[Any] = Tensor.zeros(shape, device)
         return cls(zeros, zeros)
 
@@ -54,7 +60,7 @@ class LstmState:
         return LstmState(function(self.cell), function(self.hidden))
 
     def slice(self, *ranges: Any) -> LstmState:
-        """A part of both memories; see `Tensor.slice`."""
+        """A part of both memories: `ranges` are those of `Tensor.slice`."""
         return self.map_state(lambda x: x.slice(*ranges))
 
     def squeeze_dim(self, dim: int) -> LstmState:
@@ -66,7 +72,7 @@ class LstmState:
         return self.map_state(lambda x: x.unsqueeze_dim(dim))
 
     def chunk(self, chunks: int, dim: int = 0) -> list[LstmState]:
-        """Both memories cut along a dim."""
+        """Both memories cut along a dim into so many `chunks`."""
         return [LstmState(*pair) for pair in zip(self.cell.chunk(chunks, dim), self.hidden.chunk(chunks, dim))]
 
     def __post_init__(self) -> None:
@@ -77,6 +83,12 @@ class LstmState:
 
 @dataclass(frozen=True, eq=False)
 class RnnState:
-    """The memory of a plain recurrent layer: what it gave out last, (batch, d_hidden)."""
+    """The memory of a plain recurrent layer: what it gave out last, `hidden` (batch, d_hidden).
+
+    >>> layer = nn.Rnn(3, 4)
+    >>> output, state = layer(Tensor.ones([2, 5, 3]), nn.RnnState(Tensor.zeros([2, 4])))
+    >>> state.hidden.shape
+    Shape([2, 4])
+    """
 
     hidden: Tensor[Any]

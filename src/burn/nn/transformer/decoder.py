@@ -28,7 +28,21 @@ from burn.tensor import Tensor
 
 
 class TransformerDecoderConfig(Config):
-    """Settings of `n_layers` layers of `d_model` features, with `n_heads` heads and feed-forward parts of `d_ff`."""
+    """Settings of `TransformerDecoder`; `init(device=None)` makes it.
+
+    - `d_model`: the number of features
+    - `d_ff`: features between the two linear layers
+    - `n_heads`: heads of attention
+    - `n_layers`: how many layers
+    - `dropout`: 0.1
+    - `norm_first`: whether norms come before the parts; False
+    - `quiet_softmax`: whether a query may attend to nothing; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `activation`: between the two linear layers; Gelu
+    - `layer_norm_eps`: added to variances, 1e-5
+
+    >>> layer = nn.TransformerDecoderConfig(8, 16, 2, 1).init()
+    """
 
     d_model: int
     d_ff: int
@@ -53,7 +67,16 @@ class TransformerDecoderConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class TransformerDecoderInput:
-    """A sequence (batch, length, d_model), the memory (batch, memory, d_model) it attends to, and masks for both."""
+    """A sequence (`target`), the `memory` that it asks, and masks of both, which hide where they are true.
+
+    `target_mask_pad`, `target_mask_attn`, `memory_mask_pad` and `memory_mask_attn` set `target_pad`, `target_attn`,
+    `memory_pad` and `memory_attn`.
+
+    >>> decoder = nn.TransformerDecoder(8, 16, 2, 1)
+    >>> input = nn.TransformerDecoderInput(Tensor.ones([1, 3, 8]), Tensor.ones([1, 7, 8]))
+    >>> decoder(input.target_mask_attn(nn.generate_autoregressive_mask(1, 3))).shape
+    Shape([1, 3, 8])
+    """
 
     target: Tensor[Any]
     memory: Tensor[Any]
@@ -63,19 +86,19 @@ class TransformerDecoderInput:
     memory_attn: Tensor[Any] | None = None
 
     def target_mask_pad(self, mask: Tensor[Any]) -> TransformerDecoderInput:
-        """Hide positions of the sequence that are padding: bools (batch, length), true hides."""
+        """Hide positions of the sequence that are padding: `mask` is of bools (batch, length), true hides."""
         return replace(self, target_pad=mask)
 
     def target_mask_attn(self, mask: Tensor[Any]) -> TransformerDecoderInput:
-        """Hide positions of the sequence from others: bools (batch, length, length), true hides."""
+        """Hide positions of the sequence from others: `mask` is of bools (batch, length, length), true hides."""
         return replace(self, target_attn=mask)
 
     def memory_mask_pad(self, mask: Tensor[Any]) -> TransformerDecoderInput:
-        """Hide positions of the memory that are padding: bools (batch, memory), true hides."""
+        """Hide positions of the memory that are padding: `mask` is of bools (batch, memory), true hides."""
         return replace(self, memory_pad=mask)
 
     def memory_mask_attn(self, mask: Tensor[Any]) -> TransformerDecoderInput:
-        """Hide positions of the memory from positions of the sequence: bools (batch, length, memory), true hides."""
+        """Hide positions of the memory from the sequence: `mask` is of bools (batch, length, memory), true hides."""
         return replace(self, memory_attn=mask)
 
     def self_attention(self, x: Tensor[Any]) -> MhaInput:
@@ -88,7 +111,26 @@ class TransformerDecoderInput:
 
 
 class TransformerDecoder(Module, config=TransformerDecoderConfig):
-    """Layers of self-attention, cross-attention and feed-forward parts, one after the other."""
+    """Layers of self-attention, cross-attention and feed-forward parts, one after the other.
+
+    `torch.nn.TransformerDecoder`. The sequence (batch, length, d_model) to the same shape; `memory` is (batch,
+    memory, d_model), and `masks` go by their names in `TransformerDecoderInput`.
+
+    - `d_model`: the number of features
+    - `d_ff`: features between the two linear layers
+    - `n_heads`: heads of attention
+    - `n_layers`: how many layers
+    - `dropout`: 0.1
+    - `norm_first`: whether norms come before the parts; False
+    - `quiet_softmax`: whether a query may attend to nothing; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `activation`: between the two linear layers; Gelu
+    - `layer_norm_eps`: added to variances, 1e-5
+
+    >>> decoder = nn.TransformerDecoder(8, 16, n_heads=2, n_layers=1)
+    >>> decoder(Tensor.ones([2, 5, 8]), Tensor.ones([2, 7, 8])).shape
+    Shape([2, 5, 8])
+    """
 
     layers: list[TransformerDecoderLayer]
     d_model: int
@@ -156,10 +198,10 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
     def forward_autoregressive_inference(
         self, input: TransformerDecoderInput, cache: TransformerDecoderAutoregressiveCache
     ) -> Tensor[Any]:
-        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed.
+        """`forward` for an `input` that grows: give it whole each time, only its new positions are computed.
 
         The attention mask must hide from each position the ones after it, else earlier results would change. The
-        memory is that of the first call.
+        memory is that of the first call. `cache` is that of `new_autoregressive_cache`.
         """
         input = replace(input, target=cache.output.unseen(input.target, 1))
         for layer, known in zip(self.layers, cache.layers, strict=True):
@@ -189,7 +231,15 @@ def _joined(target: Tensor[Any], memory: Tensor[Any] | None, masks: dict[str, Te
 
 
 class TransformerDecoderLayer(Module):
-    """One layer: self-attention, cross-attention and a feed-forward part, each added to what came in."""
+    """One layer: self-attention, cross-attention and a feed-forward part, each added to what came in.
+
+    Made by `TransformerDecoder`. `input` is a `TransformerDecoderInput`, `cache` what the layer knows of earlier
+    positions.
+
+    >>> layer = nn.TransformerDecoder(8, 16, 2, 1).layers[0]
+    >>> layer(nn.TransformerDecoderInput(Tensor.ones([1, 3, 8]), Tensor.ones([1, 7, 8]))).target.shape
+    Shape([1, 3, 8])
+    """
 
     cross_attn: MultiHeadAttention
     self_attn: MultiHeadAttention
@@ -250,7 +300,14 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerDecoderLayerAutoregressiveCache:
-    """What a layer knows: keys and values of earlier positions and of the memory, and its results if asked alone."""
+    """What a layer knows: keys and values of earlier positions and of the memory, and its results if asked alone.
+
+    >>> layer = nn.TransformerDecoder(8, 16, 2, 1).layers[0]
+    >>> cache = nn.TransformerDecoderLayerAutoregressiveCache()
+    >>> input = nn.TransformerDecoderInput(Tensor.ones([1, 1, 8]), Tensor.ones([1, 7, 8]))
+    >>> layer.forward_autoregressive_inference(input, cache).target.shape
+    Shape([1, 1, 8])
+    """
 
     def __init__(self) -> None:
         self.self_attn = MhaCache.autoregressive()
@@ -259,7 +316,17 @@ class TransformerDecoderLayerAutoregressiveCache:
 
 
 class TransformerDecoderAutoregressiveCache:
-    """What a decoder knows of earlier positions: the caches of its layers, and the results of the last one."""
+    """What a decoder knows of earlier positions: the caches of its `layers`, and the results of the last one.
+
+    >>> decoder = nn.TransformerDecoder(8, 16, 2, 1)
+    >>> cache, memory = decoder.new_autoregressive_cache(), Tensor.ones([1, 7, 8])
+    >>> for length in (1, 2, 3):
+    ...     mask = nn.generate_autoregressive_mask(1, length)
+    ...     input = nn.TransformerDecoderInput(Tensor.ones([1, length, 8]), memory).target_mask_attn(mask)
+    ...     output = decoder.forward_autoregressive_inference(input, cache)
+    >>> output.shape
+    Shape([1, 3, 8])
+    """
 
     def __init__(self, layers: int) -> None:
         self.layers = [TransformerDecoderLayerAutoregressiveCache() for _ in range(layers)]

@@ -30,7 +30,21 @@ Mask = Tensor[Any] | None
 
 
 class TransformerEncoderConfig(Config):
-    """Settings of `n_layers` layers of `d_model` features, with `n_heads` heads and feed-forward parts of `d_ff`."""
+    """Settings of `TransformerEncoder`; `init(device=None)` makes it.
+
+    - `d_model`: the number of features
+    - `d_ff`: features between the two linear layers
+    - `n_heads`: heads of attention
+    - `n_layers`: how many layers
+    - `dropout`: 0.1
+    - `norm_first`: whether norms come before the parts; False
+    - `quiet_softmax`: whether a query may attend to nothing; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `activation`: between the two linear layers; Gelu
+    - `layer_norm_eps`: added to variances, 1e-5
+
+    >>> layer = nn.TransformerEncoderConfig(8, 16, 2, 1).init()
+    """
 
     d_model: int
     d_ff: int
@@ -55,23 +69,48 @@ class TransformerEncoderConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class TransformerEncoderInput:
-    """A sequence (batch, length, d_model) and its masks."""
+    """A sequence (`tensor`: batch, length, d_model) and its masks, `pad` and `attn`, which hide where they are true.
+
+    >>> encoder = nn.TransformerEncoder(8, 16, 2, 1)
+    >>> mask = burn.tensor([[False, False, True]])
+    >>> encoder(nn.TransformerEncoderInput(Tensor.ones([1, 3, 8])).mask_pad(mask)).shape
+    Shape([1, 3, 8])
+    """
 
     tensor: Tensor[Any]
     pad: Tensor[Any] | None = None
     attn: Tensor[Any] | None = None
 
     def mask_pad(self, mask: Tensor[Any]) -> TransformerEncoderInput:
-        """Hide positions that are padding: bools (batch, length), true hides."""
+        """Hide positions that are padding: `mask` is of bools (batch, length), true hides."""
         return replace(self, pad=mask)
 
     def mask_attn(self, mask: Tensor[Any]) -> TransformerEncoderInput:
-        """Hide positions from others: bools (batch, length, length), true hides."""
+        """Hide positions from others: `mask` is of bools (batch, length, length), true hides."""
         return replace(self, attn=mask)
 
 
 class TransformerEncoder(Module, config=TransformerEncoderConfig):
-    """Layers of self-attention and feed-forward parts, one after the other."""
+    """Layers of self-attention and feed-forward parts, one after the other.
+
+    `torch.nn.TransformerEncoder`. (batch, length, d_model) to the same shape; `mask_pad` (batch, length) and
+    `mask_attn` (batch, length, length) hide where they are true.
+
+    - `d_model`: the number of features
+    - `d_ff`: features between the two linear layers
+    - `n_heads`: heads of attention
+    - `n_layers`: how many layers
+    - `dropout`: 0.1
+    - `norm_first`: whether norms come before the parts; False
+    - `quiet_softmax`: whether a query may attend to nothing; False
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `activation`: between the two linear layers; Gelu
+    - `layer_norm_eps`: added to variances, 1e-5
+
+    >>> encoder = nn.TransformerEncoder(8, 16, n_heads=2, n_layers=1)
+    >>> encoder(Tensor.ones([2, 5, 8])).shape
+    Shape([2, 5, 8])
+    """
 
     layers: list[TransformerEncoderLayer]
     d_model: int
@@ -140,9 +179,10 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
     def forward_autoregressive_inference(
         self, input: TransformerEncoderInput, cache: TransformerEncoderAutoregressiveCache
     ) -> Tensor[Any]:
-        """`forward` for a sequence that grows: give it whole each time, only its new positions are computed.
+        """`forward` for an `input` that grows: give it whole each time, only its new positions are computed.
 
-        The attention mask must hide from each position the ones after it, else earlier results would change.
+        The attention mask must hide from each position the ones after it, else earlier results would change. `cache` is
+        that of `new_autoregressive_cache`.
         """
         x = cache.output.unseen(input.tensor, 1)
         for layer, known in zip(self.layers, cache.layers, strict=True):
@@ -159,7 +199,15 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
 
 
 class TransformerEncoderLayer(Module):
-    """One layer: self-attention and a feed-forward part, each added to what came in."""
+    """One layer: self-attention and a feed-forward part, each added to what came in. Made by `TransformerEncoder`.
+
+    `mask_pad` (batch, length) and `mask_attn` (batch, length, length) hide where they are true; `input` is the
+    sequence, `cache` what the layer knows of earlier positions.
+
+    >>> layer = nn.TransformerEncoder(8, 16, 2, 1).layers[0]
+    >>> layer(Tensor.ones([1, 3, 8])).shape
+    Shape([1, 3, 8])
+    """
 
     mha: MultiHeadAttention
     pwff: PositionWiseFeedForward
@@ -204,7 +252,13 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerEncoderLayerAutoregressiveCache:
-    """What a layer knows of earlier positions: their keys and values, and its results where it is asked alone."""
+    """What a layer knows of earlier positions: their keys and values, and its results where it is asked alone.
+
+    >>> layer = nn.TransformerEncoder(8, 16, 2, 1).layers[0]
+    >>> cache = nn.TransformerEncoderLayerAutoregressiveCache()
+    >>> layer.forward_autoregressive_inference(Tensor.ones([1, 1, 8]), None, None, cache).shape
+    Shape([1, 1, 8])
+    """
 
     def __init__(self) -> None:
         self.mha = MhaCache.autoregressive()
@@ -212,7 +266,17 @@ class TransformerEncoderLayerAutoregressiveCache:
 
 
 class TransformerEncoderAutoregressiveCache:
-    """What an encoder knows of earlier positions: the caches of its layers, and the results of the last one."""
+    """What an encoder knows of earlier positions: the caches of its `layers`, and the results of the last one.
+
+    >>> encoder = nn.TransformerEncoder(8, 16, 2, 1)
+    >>> cache = encoder.new_autoregressive_cache()
+    >>> for length in (1, 2, 3):
+    ...     mask = nn.generate_autoregressive_mask(1, length)
+    ...     input = nn.TransformerEncoderInput(Tensor.ones([1, length, 8])).mask_attn(mask)
+    ...     output = encoder.forward_autoregressive_inference(input, cache)
+    >>> output.shape
+    Shape([1, 3, 8])
+    """
 
     def __init__(self, layers: int) -> None:
         self.layers = [TransformerEncoderLayerAutoregressiveCache() for _ in range(layers)]

@@ -17,7 +17,17 @@ from burn.tensor import Tensor
 
 
 class PositionWiseFeedForwardConfig(Config):
-    """Settings of two linear layers, `d_model` to `d_ff` and back, with an activation and dropout between them."""
+    """Settings of `PositionWiseFeedForward`; `init(device=None)` makes it.
+
+    - `d_model`: the number of features
+    - `d_ff`: features between the two layers
+    - `dropout`: 0.1
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `activation`: between them; Gelu
+
+    >>> nn.PositionWiseFeedForwardConfig(8, 16).init()
+    PositionWiseFeedForward {d_model: 8, d_ff: 16, prob: 0.1, params: 280}
+    """
 
     d_model: int
     d_ff: int
@@ -40,7 +50,19 @@ class PositionWiseFeedForwardConfig(Config):
 
 
 class PositionWiseFeedForward(Module, config=PositionWiseFeedForwardConfig):
-    """Maps each position by `outer(dropout(activation(inner(x))))`."""
+    """Maps each position by `outer(dropout(activation(inner(x))))`.
+
+    (..., d_model) to the same shape.
+
+    - `d_model`: the number of features
+    - `d_ff`: features between the two layers
+    - `dropout`: 0.1
+    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    - `activation`: between them; Gelu
+
+    >>> nn.PositionWiseFeedForward(8, 16)(Tensor.ones([2, 5, 8])).shape
+    Shape([2, 5, 8])
+    """
 
     linear_inner: Linear
     linear_outer: Linear

@@ -34,7 +34,7 @@ class Checkpointer:
     >>> from burn.record import DefaultRecorder
     >>> from burn.train import Checkpointer
     >>> checkpointer = Checkpointer(Path("checkpoint"), DefaultRecorder())
-    >>> checkpointer.save(1, {"model": nn.LinearConfig(2, 3).init(burn.default_device()).into_record()}, state={})
+    >>> checkpointer.save(1, {"model": nn.Linear(2, 3).into_record()}, state={})
     >>> checkpointer.wait()
     >>> checkpointer.has("model", 1)
     True

@@ -58,10 +58,20 @@ def operator(*names: str, domain: str = "", impure: bool = False) -> Callable[[W
 def register_op(
     domain: str, name: str, since: int = 1, *, types: Callable[[Inference], None] | None = None
 ) -> Callable[[Write], Write]:
-    """Add an operator of your own, or write one of ours in another way.
+    """Add an operator of your own (its `domain` and `name`), or write one of ours in another way.
 
     The function writes the node, as rows do; `types` says what its results are, given its inputs (the types that the
     file declares are taken without it). `since` is the version that the operator appeared in.
+
+    >>> import onnx
+    >>> from burn_import.onnx import load, register_op
+    >>> @register_op("my.domain", "Twice")
+    ... def twice(op):
+    ...     return op.x.method("mul", 2.0)
+    >>> domains = '<ir_version: 8, opset_import: ["": 17, "my.domain": 1]>'
+    >>> graph = 'graph (float[2] x) => (float[2] y) { y = my.domain.Twice(x) }'
+    >>> print(load(onnx.parser.parse_model(domains + graph))(burn.tensor([1.0, 2.0])).to_data())
+    [2.0, 4.0]
     """
     assert since >= 1, since
 

@@ -42,11 +42,20 @@ def open_program(
     record: str | os.PathLike[str] | bytes | None = None,
     device: Device | None = None,
 ) -> Any:
-    """The model of a `.json` that `burn-import` wrote (or what is in it), with the weights of a record.
+    """The model of a `.json` that `burn-import` wrote (or what is in it: `program`), with the weights of a record.
 
     `record` is a path or the bytes of a file; without it the file beside the `.json` is taken, or what is embedded in
     the source there. The model is what `load` gives: call it, or `run` it with arrays by name. `metadata` has names,
-    dtypes and shapes.
+    dtypes and shapes. The package `onnx` is not needed.
+
+    >>> import onnx
+    >>> from burn_import.onnx import ModelGen, open_program
+    >>> text = '<ir_version: 8, opset_import: ["": 17]> graph (float[N, 2] x) => (float[N, 2] y) { y = Relu(x) }'
+    >>> onnx.save(onnx.parser.parse_model(text), "relu.onnx")
+    >>> files = ModelGen().input("relu.onnx").out_dir("model").run_from_cli()
+    >>> model = open_program("model/relu.json")
+    >>> print(model(burn.tensor([[1.0, -2.0]])).to_data())
+    [[1.0, 0.0]]
     """
     path = None if isinstance(program, Mapping) else Path(program)
     described = read_description(path) if path is not None else dict(program)  # type: ignore[arg-type]
