@@ -61,11 +61,20 @@ class Public(NamedTuple):
             return []
         if getattr(self.value, "_is_protocol", False):
             return []
-        try:
-            names = list(inspect.signature(self.value).parameters)
-        except (TypeError, ValueError):  # written in C
-            return []
+        names = [] if self._signature is None else self._signature.parameters
         return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
+
+    @property
+    def signature(self) -> str:
+        """Its signature as help shows it."""
+        return str(self._signature or "")
+
+    @property
+    def _signature(self) -> inspect.Signature | None:
+        try:
+            return None if isinstance(self.value, property) else inspect.signature(self.value)
+        except (TypeError, ValueError):  # written in C
+            return None
 
     @property
     def is_class(self) -> bool:

@@ -11,6 +11,7 @@ import contextlib
 import doctest
 import inspect
 import math
+import pydoc
 import re
 import tempfile
 from collections.abc import Iterator
@@ -110,6 +111,31 @@ def test_every_public_name_says_what_it_does_and_shows_it() -> None:
     assert not new, "see `Docstrings` in CONTRIBUTING.md:\n" + "\n".join(new)
     finished = [name for name in known if name not in found]
     assert not finished, f"finished, or gone: `python -m tests.docs.test_docstrings` takes {finished} out of the list"
+
+
+# What help shows
+
+
+def test_no_signature_shows_an_object_without_a_name() -> None:
+    shown = {each.name: each.signature for each in public_names()}
+    assert [name for name, signature in shown.items() if "<object object" in signature] == []
+
+
+@pytest.mark.parametrize(
+    "value, first",
+    [
+        (burn.Tensor.pad, "pad(x: 'Tensor[B]', pads: 'Any', value: 'Operand' = 0.0, mode: 'str' = 'constant')"),
+        (burn.NdArray, "NdArray(float: 'DType' = f32, int: 'DType' = i64)"),
+        (burn.tensor([1, 2]).pad, "pad(pads: 'Any', value: 'Operand' = 0.0, mode: 'str' = 'constant')"),
+        (burn.compile, "compile(function: 'Any' = None, *, donate: 'Sequence[int]' = (), check: 'int' = 0"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_help_opens_with_the_real_signature_and_shows_an_example(value: Any, first: str) -> None:
+    text = pydoc.plain(pydoc.render_doc(value)).replace(" |  ", "")
+    flat = re.sub(r"\s+", " ", text)  # Python 3.13 breaks long signatures
+    assert first in flat.replace("( ", "(").replace(", )", ")")
+    assert ">>> " in text
 
 
 # Examples

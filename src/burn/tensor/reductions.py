@@ -31,7 +31,7 @@ else:
 
 Dims = int | Sequence[int]
 Row = Callable[..., Any]
-NOT_GIVEN: Any = object()
+NOT_GIVEN: Any = ...
 """Stands for an argument that was not given, where None means something."""
 
 

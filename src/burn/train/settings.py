@@ -29,7 +29,7 @@ from burn.train.store import Split
 from burn.train.strategy.precision import PRECISIONS
 from burn.train.strategy.protocol import TrainingStrategy
 
-USUAL: Any = object()
+USUAL: Any = ...
 """Stands for an option that nobody set."""
 
 
