@@ -119,12 +119,14 @@ def test_a_scan_without_inputs_has_a_length(name: str) -> None:
     assert np.asarray(powers).tolist() == [[1.0, 1.0], [2.0, 2.0], [4.0, 4.0], [8.0, 8.0]]
 
 
-@pytest.mark.parametrize("name", RECORDING)
+@pytest.mark.parametrize("name", DEVICES)
 def test_a_scan_of_no_steps_hands_the_state_through(name: str) -> None:
     first = burn.tensor([1.0, 2.0], device=DEVICES[name])
-    last, out = scan(lambda x, y: (x + y, x), first, burn.tensor(np.zeros((0, 2), np.float32), device=DEVICES[name]))
+    nothing = burn.tensor(np.zeros((0, 2), np.float32), device=DEVICES[name])
+    last, (out, large) = scan(lambda x, y: (x + y, (x, y.greater(x))), first, nothing)
     assert np.asarray(last).tolist() == [1.0, 2.0]
-    assert np.asarray(out).shape == (0, 2)
+    assert np.asarray(out).shape == np.asarray(large).shape == (0, 2)
+    assert np.asarray(large).dtype == np.bool_
 
 
 @pytest.mark.parametrize("name", DEVICES)

@@ -20,6 +20,7 @@ from burn.backend.cpu.pool import pool
 from burn.backend.cpu.repeating import NativeLoop
 from burn.control import cond, scan, while_loop
 from burn.errors import BurnError
+from burn.ops.constants import constant
 from burn.tensor.activation import sigmoid
 from tests.control.bodies import Arrays, Body, Tensors, expected, random_body
 
@@ -277,6 +278,31 @@ def test_a_plan_says_how_its_loops_run(native_calls: list[str]) -> None:
     assert native_calls == ["scan", "while_loop"]
     cond(x.sum().lower(50.0), lambda x: x * 2.0, lambda x: x, x).to_data()
     assert "cond    one side\n  kernel  " in described(device)
+
+
+def test_what_is_written_down_in_a_body_is_made_once(native_calls: list[str]) -> None:
+    device = Autodiff(Cpu())
+    x = burn.tensor(np.ones((3, 4), np.float32), device=device).require_grad()
+    made = constant([1.0, 2.0, 3.0, 4.0], burn.f32, device)
+
+    def step(carry: Any, row: Any) -> Any:
+        numbers = constant([1.0, 2.0, 3.0, 4.0], burn.f32, device)
+        carry = carry * numbers + row
+        return carry, numbers
+
+    last, numbers = scan(step, x.sum_dim(0).squeeze_dim(0), x)
+    found = (last * made).sum().backward()
+    assert np.asarray(last).tolist() == [6.0, 31.0, 94.0, 213.0]
+    assert np.asarray(numbers).tolist() == [[1.0, 2.0, 3.0, 4.0]] * 3
+    assert np.asarray(x.grad(found))[0].tolist() == [2.0, 24.0, 108.0, 320.0]  # n * (n ** 3 + n ** 2)
+    assert native_calls == ["scan", "scan"]
+    going = while_loop(
+        lambda n: (n * constant([3.0], burn.f32, device.below)).lower(30.0),
+        lambda n: n + constant([2.0], burn.f32, device.below),
+        burn.tensor([1.0], device=device.below),
+    )
+    assert np.asarray(going).tolist() == [11.0]
+    assert native_calls == ["scan", "scan", "while_loop"]
 
 
 def test_watched_loops_run_step_by_step(native_calls: list[str]) -> None:
