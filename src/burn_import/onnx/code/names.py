@@ -15,7 +15,8 @@ RESERVED = (
         ["self", "cls", "burn", "nn", "device", "forward", "Model", "Module", "Param", "State", "Tensor", "Device",
          "Path", "annotations", "np", "numpy", "math", "constant", "arange", "Distribution", "activation", "module",
          "linalg", "grid", "signal", "normalization", "optimisation", "classical", "recurrent", "runtime_attention",
-         "transformer", "trees", "quantized", "vision", "loss", "host", "text", "random_uniform", "random_normal"]
+         "transformer", "trees", "quantized", "vision", "loss", "host", "text", "random_uniform", "random_normal",
+         "scan"]
     )
 )  # fmt: skip
 LONGEST = 40
