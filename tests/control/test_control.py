@@ -14,6 +14,7 @@ from burn import Tensor
 from burn.backend import Autodiff, Cpu, Fusion, LibTorch, NdArray
 from burn.control import cond, scan, while_loop
 from burn.errors import ArgumentError, BurnError, DTypeError, ShapeError
+from burn.module import Param
 from burn.program import Program, to_text, verify
 from burn.tensor.activation import softmax
 from tests.program.through_data import FORMS, came_back
@@ -293,6 +294,19 @@ def test_a_fault_inside_of_a_step_is_told_and_other_values_stay() -> None:
     with pytest.raises(BurnError, match="select: index 9 is out of range"):
         total.to_data()
     assert float(np.asarray(other)[0, 0]) == 1.0
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_parameters_are_tensors(name: str) -> None:
+    first, weight = (Param(burn.tensor(each, device=GRADIENTS[name])) for each in (STATE, WEIGHT))
+    inputs = burn.tensor(INPUTS, device=GRADIENTS[name])
+    state, out = scan(recurrent(weight), first, inputs)
+    gradients = (out.sin().sum() + (state * state * state).sum()).backward()
+    expected = torch_recurrent(False)
+    for tensor, key in ((first, "first"), (weight, "weight")):
+        np.testing.assert_allclose(np.asarray(tensor.val().grad(gradients)), expected[key], rtol=1e-4, atol=1e-5)
+    chosen = cond(out.sum().greater(1e9), lambda x: x * 1.0, lambda x: first, first)
+    assert np.asarray(chosen).tolist() == STATE.tolist()
 
 
 def test_carried_values_may_change_places() -> None:

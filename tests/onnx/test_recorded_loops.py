@@ -52,6 +52,8 @@ RECURRENT = """g (float[n, 4] h, float[t, n, 4] x) => (float[n, 4] y, float[t, n
     }>(h, x)
 }"""
 
+LEARNT = RECURRENT.replace("float[n, 4] h, ", "").replace("<float[4, 4] w>", "<float[4, 4] w, float[3, 4] h>", 1)
+
 SEVERAL = """g (float[n, 4] h, float[n, 4] c, float[n, t, 4] x, float[t] m)
         => (float[n, 4] y, float[n, 4] z, float[n, 4, t] s, float[t, n, 4] r) {
     y, z, s, r = Scan<num_scan_inputs = 2, scan_input_axes = [-2, 0], scan_output_axes = [-1, 0] DIRECTIONS, body = b (
@@ -92,6 +94,7 @@ UNCOUNTED = """g (float[n, 4] x, int64 k) => (float[n, 4] y, int64 z)
 
 CASES = {
     "recurrent": (RECURRENT, [dict(h=floats(n, 4), x=floats(t, n, 4)) for n, t in ((3, 5), (2, 1), (3, 40))]),
+    "learnt": (LEARNT.replace("float[n, 4] y", "float[3, 4] y"), [dict(x=floats(5, 3, 4))]),
     "several": (several(""), [dict(h=floats(2, 4), c=floats(2, 4), x=floats(2, 6, 4), m=floats(6))]),
     "one backwards": (
         several(", scan_input_directions = [1, 0], scan_output_directions = [0, 1]"),
