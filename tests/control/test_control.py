@@ -130,6 +130,14 @@ def test_a_scan_of_no_steps_hands_the_state_through(name: str) -> None:
     assert np.asarray(large).dtype == np.bool_
 
 
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_gradient_goes_through_a_scan_of_no_steps(name: str) -> None:
+    first = burn.tensor([1.0, 2.0], device=GRADIENTS[name]).require_grad()
+    last, out = scan(lambda x, _: (x.ones_like(), x), first, length=0)
+    found = ((last * last).sum() + out.sum()).backward()
+    assert np.asarray(first.grad(found)).tolist() == [2.0, 4.0]
+
+
 @pytest.mark.parametrize("name", DEVICES)
 def test_cond_takes_one_side(name: str) -> None:
     device = DEVICES[name]

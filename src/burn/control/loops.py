@@ -102,6 +102,9 @@ def _recorded(
         if recorder(found.device) is None:
             return _unrolled(step, lifted(carries, found.device), lifted(rows, found.device), steps, reverse)
         return _recorded(step, found.device, carries, rows, steps, reverse)
+    if not steps:
+        stacks = [_zeros((0, *each.shape), each) for each in found.results]
+        return rebuilt(step.carried, carries), rebuilt(found.structure, stacks)
     if isinstance(device, Autodiff):
         outputs = gradient.scan(found, device, carries, rows, steps, reverse)
     else:
