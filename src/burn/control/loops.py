@@ -11,9 +11,7 @@ from burn.control.steps import Step, Tensors, traced
 from burn.control.tracing import joined
 from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of
 from burn.device import Device
-from burn.dtype import bool_
 from burn.errors import ArgumentError, ShapeError
-from burn.ops import creation
 from burn.ops.control import SCAN, WHILE
 from burn.ops.dispatch import wrap
 from burn.tensor import Tensor
@@ -78,18 +76,12 @@ def _unrolled(step: Step, carries: Tensors, rows: Tensors, steps: int, reverse: 
         given = [each.narrow(0, position, 1).reshape(each.shape[1:]) for each in rows]
         carries, results, structure = step(carries, given)
         made.append(results)
-    if structure is None:  # a step on zeros, whose values nobody sees, tells what results are
-        zeros = [_zeros(each.shape[1:], each) for each in rows]
-        _, results, structure = step(carries, zeros)
-        return rebuilt(step.carried, carries), rebuilt(structure, [_zeros((0, *each.shape), each) for each in results])
+    if structure is None:
+        raise ArgumentError("scan: with no steps nobody can tell what the results are; give xs at least one element")
     if reverse:
         made.reverse()
     stacks = [Tensor.stack(list(each), 0) for each in zip(*made, strict=True)]
     return rebuilt(step.carried, carries), rebuilt(structure, stacks)
-
-
-def _zeros(shape: Sequence[int], like: Tensor[Any]) -> Tensor[Any]:
-    return creation.full(False if like.dtype is bool_ else 0, tuple(shape), like.dtype, device=like.device)
 
 
 def _recorded(
@@ -102,9 +94,6 @@ def _recorded(
         if recorder(found.device) is None:
             return _unrolled(step, lifted(carries, found.device), lifted(rows, found.device), steps, reverse)
         return _recorded(step, found.device, carries, rows, steps, reverse)
-    if not steps:
-        stacks = [_zeros((0, *each.shape), each) for each in found.results]
-        return rebuilt(step.carried, carries), rebuilt(found.structure, stacks)
     if isinstance(device, Autodiff):
         outputs = gradient.scan(found, device, carries, rows, steps, reverse)
     else:

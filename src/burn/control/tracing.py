@@ -16,7 +16,6 @@ from burn.backend.fusion.handle import Lazy
 from burn.backend.fusion.stream import Stream
 from burn.dtype import DType
 from burn.errors import ArgumentError
-from burn.ops import creation
 from burn.program import Program
 from burn.program.composites import expanded_alone, with_numbers
 from burn.program.node import Value
@@ -97,10 +96,8 @@ class Region(Stream):
         first = [-1 - self.reference(each) for each in inputs]
         read = {number for node in program.nodes for number in node.reads()}.union(program.outputs)
         others = [number for number in range(count) if number not in first and number in read]
-        written = [node for node in program.nodes if node.op.name == "literal"]  # made once, in front of all steps
-        made = [creation.literal(*node.attributes, device=device).handle for node in written]
-        self.closed = [*(self.handles[number] for number in others), *made]
-        return _reordered(program, [*first, *others, *(node.results[0] for node in written)])
+        self.closed = [self.handles[number] for number in others]
+        return _reordered(program, [*first, *others])
 
     closed: Sequence[Lazy] = ()
     """The handles of the inputs that follow on those that were named, of the last part."""
@@ -111,9 +108,8 @@ def _nothing() -> None:
 
 
 def _reordered(program: Program, inputs: Sequence[int], more: Sequence[Value] = ()) -> Program:
-    """The program with these values as inputs, in this order, and with `more` that it does not read."""
-    given = set(inputs)
-    made = [number for number in range(program.inputs, len(program.values)) if number not in given]
+    """The program with these of its inputs, in this order, and with `more` that it does not read."""
+    made = range(program.inputs, len(program.values))
     numbers = {number: position for position, number in enumerate(inputs)}
     count = len(inputs) + len(more)
     numbers.update((number, count + position) for position, number in enumerate(made))
@@ -126,7 +122,6 @@ def _reordered(program: Program, inputs: Sequence[int], more: Sequence[Value] = 
     nodes = tuple(
         replace(node, operands=tuple(map(operand, node.operands)), results=operand(node.results))
         for node in program.nodes
-        if given.isdisjoint(node.results)
     )
     taken, results = ([program.values[number] for number in numbers] for numbers in (inputs, made))
     return Program((*taken, *more, *results), count, program.scalars, nodes, operand(program.outputs))

@@ -14,8 +14,8 @@ from burn.tree import Structure, flatten, unflatten
 
 
 def tensors_of(name: str, what: str, tree: Any) -> tuple[list[Tensor[Any]], Structure]:
-    """The leaves of a tree, which must be tensors. A parameter is the tensor that it holds."""
-    leaves, structure = flatten(_plain(tree))
+    """The leaves of a tree, which must be tensors."""
+    leaves, structure = flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise ArgumentError(
@@ -23,15 +23,6 @@ def tensors_of(name: str, what: str, tree: Any) -> tuple[list[Tensor[Any]], Stru
                 "write burn.tensor(...) around it"
             )
     return leaves, structure
-
-
-def _plain(tree: Any) -> Any:
-    kind = tree.__class__
-    if kind is not Tensor and isinstance(tree, Tensor) and getattr(kind, "__tree_leaf__", False):
-        return Tensor(tree.handle, tree.device, tree.dtype, tree.shape)
-    if kind is tuple or kind is list:
-        return kind([_plain(each) for each in tree])
-    return {key: _plain(each) for key, each in tree.items()} if kind is dict else tree
 
 
 def lifted(tensors: Sequence[Tensor[Any]], device: Device) -> list[Tensor[Any]]:

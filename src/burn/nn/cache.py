@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from burn.errors import ArgumentError
 from burn.tensor import Tensor
@@ -24,7 +23,7 @@ class TensorCache:
     __slots__ = ("value",)
 
     def __init__(self) -> None:
-        self.value: Tensor[Any] | None = None
+        self.value: Tensor | None = None
 
     @classmethod
     def empty(cls) -> TensorCache:
@@ -35,7 +34,7 @@ class TensorCache:
         """How many positions are remembered along `dim`."""
         return 0 if self.value is None else self.value.shape[dim]
 
-    def unseen(self, tensor: Tensor[Any], dim: int) -> Tensor[Any]:
+    def unseen(self, tensor: Tensor, dim: int) -> Tensor:
         """The positions of `tensor` (batch, length, size) that come after the remembered ones, along `dim`."""
         known, length = self.length(dim), tensor.shape[1]
         if length <= known:
@@ -45,18 +44,16 @@ class TensorCache:
             )
         return tensor if not known else tensor.narrow(1, known, length - known)
 
-    def extended(self, new: Tensor[Any], dim: int) -> Tensor[Any]:
+    def extended(self, new: Tensor, dim: int) -> Tensor:
         """Remember more positions (`new`) along `dim`; what is remembered now, whole."""
         self.value = new if self.value is None else Tensor.cat([self.value, new], dim)
         return self.value
 
-    def forward_autoregressive(
-        self, tensor: Tensor[Any], dim: int, function: Callable[[Tensor[Any]], Tensor[Any]]
-    ) -> Tensor[Any]:
+    def forward_autoregressive(self, tensor: Tensor, dim: int, function: Callable[[Tensor], Tensor]) -> Tensor:
         """`function(tensor)`, computed for the new positions only. `dim` is the dim of positions in its results."""
         return self.extended(function(self.unseen(tensor, dim)), dim)
 
-    def forward_full(self, tensor: Tensor[Any], function: Callable[[Tensor[Any]], Tensor[Any]]) -> Tensor[Any]:
+    def forward_full(self, tensor: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
         """`function(tensor)` of the first call, whatever the later ones give."""
         if self.value is None:
             self.value = function(tensor)

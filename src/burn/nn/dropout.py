@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -50,7 +50,7 @@ class Dropout(Module, config=DropoutConfig):
 
         def __init__(self, prob: float, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape; itself outside training."""
         if self.prob == 0.0 or not self.is_training(x.device):
             return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -64,7 +64,7 @@ class Embedding(Module, config=EmbeddingConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """Int (batch, length), or any other shape, to (batch, length, d_model)."""
         return embedding(self.weight, x)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from burn.module import Module
 from burn.tensor import Tensor
 
@@ -17,6 +15,6 @@ class Identity(Module):
     [1.0, 2.0]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """`x` itself."""
         return x

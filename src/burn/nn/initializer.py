@@ -21,7 +21,7 @@ from burn.ops import philox, random
 from burn.shape import Shape, as_shape
 from burn.tensor import Tensor
 
-Draw = Callable[[tuple[int, int], Shape, DType, Device], Tensor[Any]]
+Draw = Callable[[tuple[int, int], Shape, DType, Device], Tensor]
 
 
 class Initializer(Enumeration):
@@ -54,7 +54,7 @@ class Initializer(Enumeration):
         device: Device | None = None,
         fan_in: int | None = None,
         fan_out: int | None = None,
-    ) -> Param[Any]:
+    ) -> Param:
         """A new parameter of the device's float dtype, filled when it is first read."""
         sizes = as_shape("Initializer", shape)
         device = given_device("Initializer", device)
@@ -69,7 +69,7 @@ class Initializer(Enumeration):
 
     def source(
         self, shape: Shape, device: Device, dtype: DType, fan_in: int | None, fan_out: int | None
-    ) -> Callable[[], Tensor[Any]]:
+    ) -> Callable[[], Tensor]:
         """What computes the values; it owns its range of random numbers from now on."""
         number = 1.0 if self == Initializer.Ones else 0.0
         return lambda: Tensor.full(shape, number, device, dtype)
@@ -83,7 +83,7 @@ class Initializer(Enumeration):
         return given
 
 
-def _reserved(shape: Shape, device: Device, dtype: DType, draw: Draw) -> Callable[[], Tensor[Any]]:
+def _reserved(shape: Shape, device: Device, dtype: DType, draw: Draw) -> Callable[[], Tensor]:
     stream = device.generator().reserve(philox.words_needed(shape.num_elements(), dtype))
     return lambda: draw(stream, shape, dtype, device)
 
@@ -190,7 +190,7 @@ class Orthogonal(Initializer):
         tall = Shape((max(rows, columns), min(rows, columns)))
         drawn = _reserved(tall, device, dtype, _normal(0.0, 1.0))
 
-        def orthogonal() -> Tensor[Any]:
+        def orthogonal() -> Tensor:
             import numpy as np
 
             basis, upper = np.linalg.qr(drawn().numpy().astype(np.float64))

@@ -87,7 +87,7 @@ class Interpolate1d(Module, config=Interpolate1dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, length) to (batch, channels, output_size or floor(length * scale_factor))."""
         check_rank("Interpolate1d", x.shape, 1)
         scale = None if self.scale_factor is None else (self.scale_factor,)
@@ -154,7 +154,7 @@ class Interpolate2d(Module, config=Interpolate2dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, height, width) to the new size, or to each dim times its factor, rounded down."""
         check_rank("Interpolate2d", x.shape, 2)
         scale = self.scale_factor
@@ -176,7 +176,7 @@ def _check(config: Config, size: int | Sequence[int] | None, scale: Sequence[flo
     refuse(config, faults)
 
 
-def _scaled(x: Tensor[Any], scale: Sequence[float]) -> tuple[int, ...]:
+def _scaled(x: Tensor, scale: Sequence[float]) -> tuple[int, ...]:
     return tuple(int(size * factor) for size, factor in zip(x.shape[2:], scale, strict=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -38,7 +38,7 @@ class LinearConfig(Config):
         if faults:
             raise ArgumentError(f"LinearConfig: {'; '.join(faults)}")
 
-        def new(*shape: int) -> Param[Any]:
+        def new(*shape: int) -> Param:
             return self.initializer.init(shape, device, self.d_input, self.d_output)
 
         return Linear._from_fields(new(self.d_input, self.d_output), new(self.d_output) if self.bias else None)
@@ -82,7 +82,7 @@ class Linear(Module, config=LinearConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """`x W + b`: (..., d_input) to (..., d_output)."""
         return linear(x, self.weight, self.bias)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -46,7 +46,7 @@ class GaussianNoise(Module, config=GaussianNoiseConfig):
 
         def __init__(self, std: float, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape; itself outside training."""
         if self.std == 0.0 or not self.is_training(x.device):
             return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config, Pair
 from burn.device import Device
@@ -67,7 +67,7 @@ class Unfold4d(Module, config=Unfold4dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, height, width) to (batch, channels * kernel, patches)."""
         return unfold4d(x, self.kernel_size, self.stride, self.padding, self.dilation)
 
@@ -133,6 +133,6 @@ class Fold4d(Module, config=Fold4dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels * kernel, patches) to (batch, channels, *output_size)."""
         return fold4d(x, self.output_size, self.kernel_size, self.stride, self.padding, self.dilation)

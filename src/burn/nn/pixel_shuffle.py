@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -48,7 +48,7 @@ class PixelShuffle(Module, config=PixelShuffleConfig):
 
         def __init__(self, upscale_factor: int, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels * factor², height, width) to (batch, channels, height * factor, width * factor)."""
         check_rank("PixelShuffle", x.shape, 2)
         batch, channels, height, width = x.shape
@@ -97,7 +97,7 @@ class PixelUnshuffle(Module, config=PixelUnshuffleConfig):
 
         def __init__(self, downscale_factor: int, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, height * factor, width * factor) to (batch, channels * factor², height, width)."""
         check_rank("PixelUnshuffle", x.shape, 2)
         batch, channels, height, width = x.shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class PositionalEncoding(Module, config=PositionalEncodingConfig):
     Shape([2, 5, 8])
     """
 
-    sinusoids: Tensor[Any]  # (1, max_sequence_size, d_model), a constant
+    sinusoids: Tensor  # (1, max_sequence_size, d_model), a constant
     max_sequence_size: int
     max_timescale: int
 
@@ -67,11 +67,11 @@ class PositionalEncoding(Module, config=PositionalEncodingConfig):
         ) -> None: ...
 
         @overload
-        def __init__(self, sinusoids: Tensor[Any], max_sequence_size: int, max_timescale: int) -> None: ...
+        def __init__(self, sinusoids: Tensor, max_sequence_size: int, max_timescale: int) -> None: ...
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, input: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, input: Tensor) -> Tensor:
         """(batch, length, d_model) to the same shape."""
         _, longest, d_model = self.sinusoids.shape
         if len(input.shape) != 3 or input.shape[2] != d_model or input.shape[1] > longest:
@@ -87,7 +87,7 @@ class PositionalEncoding(Module, config=PositionalEncodingConfig):
         return content.add("max_timescale", self.max_timescale)
 
 
-def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device | None = None) -> Tensor[Any]:
+def generate_sinusoids(length: int, d_model: int, max_timescale: int, device: Device | None = None) -> Tensor:
     """The waves (`length`, `d_model`): sine and cosine of `p / T^(2i/d)` for position p and pair i, in turn.
 
     `max_timescale` is T, the longest wave in 2 pi positions.

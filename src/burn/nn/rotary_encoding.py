@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Self, overload
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class RotaryEncodingConfig(Config):
         return self.init_with_frequency_scaling(lambda frequencies: frequencies, device)
 
     def init_with_frequency_scaling(
-        self, scaling: Callable[[Tensor[Any]], Tensor[Any]], device: Device | None = None
+        self, scaling: Callable[[Tensor], Tensor], device: Device | None = None
     ) -> RotaryEncoding:
         """The module with changed frequencies: `scaling` takes and gives a tensor (d_model / 2,), as Llama 3 needs."""
         faults = too_small(1, max_sequence_length=self.max_sequence_length, d_model=self.d_model)
@@ -74,8 +74,8 @@ class RotaryEncoding(Module, config=RotaryEncodingConfig):
     Shape([2, 5, 8])
     """
 
-    freq_complex: Tensor[Any]  # (max_sequence_length, d_model, 2): cosine and sine for each feature, a constant
-    theta: Tensor[Any]  # (d_model / 2,), the frequencies, a constant
+    freq_complex: Tensor  # (max_sequence_length, d_model, 2): cosine and sine for each feature, a constant
+    theta: Tensor  # (d_model / 2,), the frequencies, a constant
     start_offset: int  # the position of the first row of freq_complex
 
     if TYPE_CHECKING:  # written by tools/typed_constructors.py
@@ -86,19 +86,19 @@ class RotaryEncoding(Module, config=RotaryEncodingConfig):
         ) -> None: ...
 
         @overload
-        def __init__(self, freq_complex: Tensor[Any], theta: Tensor[Any], start_offset: int) -> None: ...
+        def __init__(self, freq_complex: Tensor, theta: Tensor, start_offset: int) -> None: ...
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def _configure(self, theta: Tensor[Any], max_sequence_length: int) -> None:
+    def _configure(self, theta: Tensor, max_sequence_length: int) -> None:
         self.theta = theta
         self._place(0, max_sequence_length)
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """`x` (..., length, d_model) turned, its first row as that of the first known position."""
         return self.apply(x, 0)
 
-    def apply(self, x: Tensor[Any], start: int) -> Tensor[Any]:
+    def apply(self, x: Tensor, start: int) -> Tensor:
         """`x` (..., length, d_model) turned, its first row as position `start` of the known ones."""
         longest, d_model, _ = self.freq_complex.shape
         if len(x.shape) < 2 or x.shape[-1] != d_model:
@@ -139,7 +139,7 @@ class RotaryEncoding(Module, config=RotaryEncodingConfig):
         table = np.stack([cosines, sines], axis=-1)
         self.freq_complex = Tensor.from_data(table, theta.device, theta.dtype)
         self.start_offset = start
-        self._sines: Tensor[Any] = Tensor.from_data(sines * signs, theta.device, theta.dtype)
+        self._sines: Tensor = Tensor.from_data(sines * signs, theta.device, theta.dtype)
 
     def custom_content(self, content: Content) -> Content:
         """The sizes."""

@@ -13,6 +13,7 @@ from burn.device import Device
 from burn.errors import ArgumentError
 from burn.module import Module
 from burn.module.display import Content
+from burn.tensor import Tensor
 
 
 class Sequential(Module):
@@ -38,7 +39,7 @@ class Sequential(Module):
             given = given[0]
         self.layers = [_layer(index, each, device) for index, each in enumerate(given)]
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """What the last layer gives."""
         for layer in self.layers:
             x = layer(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -48,7 +48,7 @@ class CosineSimilarity(Module, config=CosineSimilarityConfig):
 
         def __init__(self, dim: int = 1, eps: float = 1e-08, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x1: Tensor[Any], x2: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """Two tensors of one shape to that shape without `dim`."""
         return cosine_similarity(x1, x2, self.dim, self.eps).squeeze_dim(self.dim)
 
@@ -90,6 +90,6 @@ class PairwiseDistance(Module, config=PairwiseDistanceConfig):
 
         def __init__(self, p: float = 2.0, eps: float = 1e-06, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x1: Tensor[Any], x2: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """(..., features) twice to (...): `norm(x1 - x2 + eps)`."""
         return vector_norm(x1 - x2 + self.eps, self.p, -1).squeeze_dim(-1)

@@ -180,7 +180,7 @@ class Tensor(
         """
         return self.into_scalar()
 
-    def numpy(self) -> np.ndarray[Any, Any]:
+    def numpy(self) -> np.ndarray[tuple[builtins.int, ...], np.dtype[Any]]:
         """The values as a read-only NumPy array; on the host it shares the tensor's memory.
 
         >>> burn.tensor([1, 2]).numpy()

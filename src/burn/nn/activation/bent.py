@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -45,7 +45,7 @@ class LeakyRelu(Module, config=LeakyReluConfig):
 
         def __init__(self, negative_slope: float = 0.01, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.leaky_relu(x, self.negative_slope)
 
@@ -91,7 +91,7 @@ class RRelu(Module, config=RReluConfig):
             self, lower: float = 0.125, upper: float = 0.3333333333333333, *, device: Device | None = None
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape; in training every element has a slope of its own."""
         if not self.is_training(x.device):
             return activation.leaky_relu(x, (self.lower + self.upper) / 2.0)
@@ -131,7 +131,7 @@ class Elu(Module, config=EluConfig):
 
         def __init__(self, alpha: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.elu(x, self.alpha)
 
@@ -171,7 +171,7 @@ class Celu(Module, config=CeluConfig):
 
         def __init__(self, alpha: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.celu(x, self.alpha)
 
@@ -215,7 +215,7 @@ class Hardtanh(Module, config=HardtanhConfig):
 
         def __init__(self, min_val: float = -1.0, max_val: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.hardtanh(x, self.min_val, self.max_val)
 
@@ -257,7 +257,7 @@ class Threshold(Module, config=ThresholdConfig):
 
         def __init__(self, threshold: float, value: float, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.threshold(x, self.threshold, self.value)
 
@@ -295,6 +295,6 @@ class ThresholdedRelu(Module, config=ThresholdedReluConfig):
 
         def __init__(self, alpha: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.thresholded_relu(x, self.alpha)

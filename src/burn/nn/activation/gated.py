@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -26,7 +26,7 @@ class GLU(Module):
 
     dim: int = -1
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape with half the size along `dim`."""
         return glu(x, self.dim)
 
@@ -90,7 +90,7 @@ class SwiGlu(Module, config=SwiGluConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """`silu(inner(x)) * outer(x)`: (..., d_input) to (..., d_output)."""
         return silu(self.linear_inner.forward(x)) * self.linear_outer.forward(x)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -58,7 +58,7 @@ class PRelu(Module, config=PReluConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return prelu(x, self.alpha)
 

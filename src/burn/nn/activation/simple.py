@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from burn.module import Module
 from burn.module.display import Content
 from burn.ops import activation
@@ -28,7 +26,7 @@ class Gelu(Module):
         """The approximation with a hyperbolic tangent."""
         return cls(approximate=True)
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.gelu_approximate(x) if self.approximate else activation.gelu(x)
 
@@ -46,7 +44,7 @@ class HardSwish(Module):
     [-0.3333  0.      3.    ]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.hard_swish(x)
 
@@ -60,7 +58,7 @@ class LogSigmoid(Module):
     [-2.1269 -0.6931 -0.0486]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.log_sigmoid(x)
 
@@ -74,7 +72,7 @@ class Mish(Module):
     [-0.2525  0.      2.9865]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.mish(x)
 
@@ -88,7 +86,7 @@ class Relu(Module):
     [0. 0. 3.]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.relu(x)
 
@@ -102,7 +100,7 @@ class Relu6(Module):
     [0. 3. 6.]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.relu6(x)
 
@@ -116,7 +114,7 @@ class Selu(Module):
     [-1.5202  0.      3.1521]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.selu(x)
 
@@ -130,7 +128,7 @@ class SiLU(Module):
     [-0.2384  0.      2.8577]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.silu(x)
 
@@ -144,7 +142,7 @@ class Sigmoid(Module):
     [0.1192 0.5    0.9526]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.sigmoid(x)
 
@@ -158,7 +156,7 @@ class Softsign(Module):
     [-0.6667  0.      0.75  ]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.softsign(x)
 
@@ -172,7 +170,7 @@ class Tanh(Module):
     [-0.964   0.      0.9951]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return x.tanh()
 
@@ -186,6 +184,6 @@ class Tanhshrink(Module):
     [-1.036   0.      2.0049]
     """
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.tanhshrink(x)

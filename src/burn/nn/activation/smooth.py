@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -49,7 +49,7 @@ class HardSigmoid(Module, config=HardSigmoidConfig):
 
         def __init__(self, alpha: float = 0.2, beta: float = 0.5, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.hard_sigmoid(x, self.alpha, self.beta)
 
@@ -89,7 +89,7 @@ class Softplus(Module, config=SoftplusConfig):
 
         def __init__(self, beta: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.softplus(x, self.beta)
 
@@ -132,7 +132,7 @@ class Shrink(Module, config=ShrinkConfig):
 
         def __init__(self, lambd: float = 0.5, bias: float = 0.5, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.shrink(x, self.lambd, self.bias)
 
@@ -171,7 +171,7 @@ class HardShrink(Module, config=HardShrinkConfig):
 
         def __init__(self, lambd: float = 0.5, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.hard_shrink(x, self.lambd)
 
@@ -210,7 +210,7 @@ class SoftShrink(Module, config=SoftShrinkConfig):
 
         def __init__(self, lambd: float = 0.5, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape."""
         return activation.soft_shrink(x, self.lambd)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -151,27 +151,25 @@ class CrossAttention(Module, config=CrossAttentionConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, query: Tensor[Any], context: Tensor[Any], mask: Tensor[Any] | None = None) -> Tensor[Any]:
+    def forward(self, query: Tensor, context: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, queries, d_model) over (batch, keys, d_context) to (batch, queries, d_model).
 
         `mask` (batch, keys) hides a part of the context where it is true.
         """
         return self._attend(query, self._keys(context), self._values(context), mask)
 
-    def forward_cache(
-        self, query: Tensor[Any], context: Tensor[Any], mask: Tensor[Any] | None, cache: CrossAttentionCache
-    ) -> Tensor[Any]:
+    def forward_cache(self, query: Tensor, context: Tensor, mask: Tensor | None, cache: CrossAttentionCache) -> Tensor:
         """`forward` with the keys and values of the first call, which `cache` keeps: the context must stay the same."""
         key, value = cache.k.forward_full(context, self._keys), cache.v.forward_full(context, self._values)
         return self._attend(query, key, value, mask)
 
-    def _keys(self, context: Tensor[Any]) -> Tensor[Any]:
+    def _keys(self, context: Tensor) -> Tensor:
         return in_heads(self.key.forward(context), self.n_heads_kv)
 
-    def _values(self, context: Tensor[Any]) -> Tensor[Any]:
+    def _values(self, context: Tensor) -> Tensor:
         return in_heads(self.value.forward(context), self.n_heads_kv)
 
-    def _attend(self, x: Tensor[Any], key: Tensor[Any], value: Tensor[Any], mask: Tensor[Any] | None) -> Tensor[Any]:
+    def _attend(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         batch, queries, keys = x.shape[0], x.shape[1], key.shape[2]
         query = in_heads(self.query.forward(x), self.n_heads)
         # The heads that one key head serves stand one after the other, so they are more queries of that head.

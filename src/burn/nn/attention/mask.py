@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from burn.errors import ArgumentError
 from burn.tensor import Tensor
 
 
-def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Device | None = None) -> Tensor[Any]:
+def generate_autoregressive_mask(batch_size: int, seq_length: int, device: Device | None = None) -> Tensor:
     """A bool tensor (`batch_size`, `seq_length`, `seq_length`) that hides from each position the ones after it.
 
     >>> nn.generate_autoregressive_mask(1, 3).tolist()
@@ -58,8 +58,8 @@ class GeneratePaddingMask:
     [[False, False], [False, True]]
     """
 
-    tensor: Tensor[Any]  # (batch, length), int
-    mask: Tensor[Any]  # (batch, length), true where the token is the padding token
+    tensor: Tensor  # (batch, length), int
+    mask: Tensor  # (batch, length), true where the token is the padding token
 
 
 def generate_padding_mask(
@@ -89,5 +89,5 @@ def generate_padding_mask(
     filled = np.full((len(tokens_list), size), pad_token, np.int64)
     for row, tokens in zip(filled, tokens_list, strict=True):
         row[: min(len(tokens), size)] = list(tokens)[:size]
-    tensor: Tensor[Any] = Tensor.from_data(filled, device, device.int_dtype)
+    tensor: Tensor = Tensor.from_data(filled, device, device.int_dtype)
     return GeneratePaddingMask(tensor, tensor == pad_token)

@@ -91,22 +91,22 @@ class MhaInput:
     Shape([1, 3, 3])
     """
 
-    query: Tensor[Any]
-    key: Tensor[Any]
-    value: Tensor[Any]
-    pad: Tensor[Any] | None = None
-    attn: Tensor[Any] | None = None
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    pad: Tensor | None = None
+    attn: Tensor | None = None
 
     @classmethod
-    def self_attn(cls, tensor: Tensor[Any]) -> MhaInput:
+    def self_attn(cls, tensor: Tensor) -> MhaInput:
         """A sequence (`tensor`: batch, length, d_model) that attends to itself."""
         return cls(tensor, tensor, tensor)
 
-    def mask_pad(self, mask: Tensor[Any]) -> MhaInput:
+    def mask_pad(self, mask: Tensor) -> MhaInput:
         """Hide keys that are padding: `mask` is of bools (batch, keys), true hides."""
         return replace(self, pad=mask)
 
-    def mask_attn(self, mask: Tensor[Any]) -> MhaInput:
+    def mask_attn(self, mask: Tensor) -> MhaInput:
         """Hide keys from queries: `mask` is of bools (batch, queries, keys), true hides."""
         return replace(self, attn=mask)
 
@@ -121,8 +121,8 @@ class MhaOutput:
     (Shape([1, 2, 3, 3]), Shape([1, 3, 8]))
     """
 
-    weights: Tensor[Any]  # (batch, n_heads, queries, keys)
-    context: Tensor[Any]  # (batch, queries, d_model)
+    weights: Tensor  # (batch, n_heads, queries, keys)
+    context: Tensor  # (batch, queries, d_model)
 
     if not TYPE_CHECKING:
 
@@ -229,12 +229,12 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
 
     def forward(
         self,
-        input: MhaInput | Tensor[Any],
-        key: Tensor[Any] | None = None,
-        value: Tensor[Any] | None = None,
+        input: MhaInput | Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
         *,
-        mask_pad: Tensor[Any] | None = None,
-        mask_attn: Tensor[Any] | None = None,
+        mask_pad: Tensor | None = None,
+        mask_attn: Tensor | None = None,
     ) -> MhaOutput:
         """The weights, (batch, n_heads, queries, keys), and the context, (batch, queries, d_model).
 
@@ -252,7 +252,7 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
         weights = self._weights(query, key, self._mask(input, query.shape[2], key.shape[2]))
         return MhaOutput(weights, self.output.forward(out_of_heads(weights.matmul(value))))
 
-    def context(self, input: MhaInput) -> Tensor[Any]:
+    def context(self, input: MhaInput) -> Tensor:
         """The context alone, which leaves a device free to compute it without the weights."""
         if self.quiet_softmax or input.pad is not None or input.attn is not None or self._drops(input.query):
             return self.forward(input).context
@@ -288,7 +288,7 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
         weights = self._weights(query, key, self._mask(input, query.shape[2], key.shape[2]))
         return MhaOutput(weights, self.output.forward(out_of_heads(weights.matmul(value))))
 
-    def _projections(self, input: MhaInput) -> tuple[Tensor[Any], Tensor[Any], Tensor[Any]]:
+    def _projections(self, input: MhaInput) -> tuple[Tensor, Tensor, Tensor]:
         if len(input.query.shape) != 3 or len(input.key.shape) != 3 or len(input.value.shape) != 3:
             shapes = ", ".join(str(tuple(each.shape)) for each in (input.query, input.key, input.value))
             raise ShapeError(f"MultiHeadAttention: query, key and value must be (batch, length, d_model), got {shapes}")
@@ -298,11 +298,11 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
             in_heads(self.value.forward(input.value), self.n_heads),
         )
 
-    def _weights(self, query: Tensor[Any], key: Tensor[Any], mask: Tensor[Any] | None) -> Tensor[Any]:
+    def _weights(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
         weights = attention_weights(query, key, mask, self.d_k**-0.5, self.min_float, self.quiet_softmax)
         return self.dropout.forward(weights)
 
-    def _mask(self, input: MhaInput, queries: int, keys: int) -> Tensor[Any] | None:
+    def _mask(self, input: MhaInput, queries: int, keys: int) -> Tensor | None:
         masks, batch = [], input.query.shape[0]
         if input.pad is not None:
             found = checked_mask("MultiHeadAttention", "mask_pad", input.pad, (batch, keys), "(batch, keys)")
@@ -313,7 +313,7 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
             masks.append(found.unsqueeze_dim(1))
         return either(masks)
 
-    def _drops(self, x: Tensor[Any]) -> bool:
+    def _drops(self, x: Tensor) -> bool:
         device = self.query.weight.device if self.query.weight.device.is_autodiff else x.device
         return self.dropout.prob > 0.0 and self.dropout.is_training(device)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from burn.errors import DTypeError, ShapeError
 from burn.ops.softmax import quiet_softmax as quiet
@@ -12,21 +11,21 @@ from burn.tensor import Tensor
 
 
 def attention_weights(
-    query: Tensor[Any],
-    key: Tensor[Any],
-    mask: Tensor[Any] | None,
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
     scale: float,
     min_float: float,
     quiet_softmax: bool,
-) -> Tensor[Any]:
+) -> Tensor:
     """`softmax(query keyᵀ * scale)` over the keys, with the scores of hidden keys set to `min_float` before."""
-    scores: Tensor[Any] = query.matmul(key.transpose()) * scale
+    scores: Tensor = query.matmul(key.transpose()) * scale
     if mask is not None:
         scores = scores.mask_fill(mask, min_float)
     return quiet(scores, -1) if quiet_softmax else softmax(scores, -1)
 
 
-def checked_mask(module: str, name: str, mask: Tensor[Any], sizes: Sequence[int], meaning: str) -> Tensor[Any]:
+def checked_mask(module: str, name: str, mask: Tensor, sizes: Sequence[int], meaning: str) -> Tensor:
     """A mask of bools whose dims have the given sizes, or 1."""
     if not mask.dtype.is_bool:
         raise DTypeError(f"{module}: {name} must be a bool tensor, got {mask.dtype}; true hides a key from a query")
@@ -36,21 +35,21 @@ def checked_mask(module: str, name: str, mask: Tensor[Any], sizes: Sequence[int]
     return mask
 
 
-def either(masks: Sequence[Tensor[Any]]) -> Tensor[Any] | None:
+def either(masks: Sequence[Tensor]) -> Tensor | None:
     """Where any of the masks is true; None without masks."""
-    found: Tensor[Any] | None = None
+    found: Tensor | None = None
     for mask in masks:
         found = mask if found is None else found | mask
     return found
 
 
-def in_heads(x: Tensor[Any], heads: int) -> Tensor[Any]:
+def in_heads(x: Tensor, heads: int) -> Tensor:
     """(batch, length, heads * size) as (batch, heads, length, size)."""
     batch, length, width = x.shape
     return x.reshape((batch, length, heads, width // heads)).swap_dims(1, 2)
 
 
-def out_of_heads(x: Tensor[Any]) -> Tensor[Any]:
+def out_of_heads(x: Tensor) -> Tensor:
     """(batch, heads, length, size) as (batch, length, heads * size)."""
     batch, heads, length, size = x.shape
     return x.swap_dims(1, 2).reshape((batch, length, heads * size))

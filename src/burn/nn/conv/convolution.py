@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -116,7 +116,7 @@ class Conv1d(Module, config=Conv1dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """For each position the sum of the kernel's elements times what they cover, plus the bias."""
         return convolution_layers.conv1d(
             x, self.weight, self.bias, self.stride, self.padding.pairs, self.dilation, self.groups
@@ -235,7 +235,7 @@ class Conv2d(Module, config=Conv2dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """For each position the sum of the kernel's elements times what they cover, plus the bias."""
         return convolution_layers.conv2d(
             x, self.weight, self.bias, self.stride, self.padding.pairs, self.dilation, self.groups
@@ -354,7 +354,7 @@ class Conv3d(Module, config=Conv3dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """For each position the sum of the kernel's elements times what they cover, plus the bias."""
         return convolution_layers.conv3d(
             x, self.weight, self.bias, self.stride, self.padding.pairs, self.dilation, self.groups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from burn.config import Config, Pair
 from burn.device import Device
@@ -137,7 +137,7 @@ class DeformConv2d(Module, config=DeformConv2dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any], offset: Tensor[Any], mask: Tensor[Any] | None = None) -> Tensor[Any]:
+    def forward(self, x: Tensor, offset: Tensor, mask: Tensor | None = None) -> Tensor:
         """Convolve `x` at moved places.
 
         For each offset group and element of the kernel, `offset` (batch, groups * kernel * 2, rows, columns)

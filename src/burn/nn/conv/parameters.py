@@ -11,7 +11,7 @@ from burn.module import Param
 from burn.nn.checks import refuse, too_small
 from burn.nn.initializer import Initializer
 
-Made = tuple[Param[Any], Param[Any] | None]
+Made = tuple[Param, Param | None]
 
 
 def convolution_parameters(config: Any, channels: Sequence[int], kernel: Sequence[int], device: Device | None) -> Made:

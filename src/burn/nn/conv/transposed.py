@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -138,7 +138,7 @@ class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """`(length - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1` positions."""
         return convolution_layers.conv_transpose1d(
             x, self.weight, self.bias, self.stride, self.padding, self.padding_out, self.dilation, self.groups
@@ -268,7 +268,7 @@ class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """In each dim `(size - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1`."""
         return convolution_layers.conv_transpose2d(
             x, self.weight, self.bias, self.stride, self.padding, self.padding_out, self.dilation, self.groups
@@ -398,7 +398,7 @@ class ConvTranspose3d(Module, config=ConvTranspose3dConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """In each dim `(size - 1) * stride + dilation * (kernel_size - 1) + padding_out - 2 * padding + 1`."""
         return convolution_layers.conv_transpose3d(
             x, self.weight, self.bias, self.stride, self.padding, self.padding_out, self.dilation, self.groups

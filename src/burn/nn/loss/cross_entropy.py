@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Never, overload
 
 from burn.config import Config
 from burn.config.faults import instead
@@ -49,7 +49,7 @@ class CrossEntropyLossConfig(Config):
         )
 
 
-def _spelled(others: dict[str, Any]) -> dict[str, Any]:
+def _spelled(others: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that go by other names elsewhere."""
     known = ("pad_index", "device", "pad_tokens", "weights", "smoothing", "logits")
     found = {}
@@ -93,7 +93,7 @@ class CrossEntropyLoss(Module):
         weights: Sequence[float] | None = None,
         smoothing: float | None = None,
         logits: bool = True,
-        **others: Any,
+        **others: Never,
     ) -> None:
         if others:
             found = _spelled(others)
@@ -114,18 +114,18 @@ class CrossEntropyLoss(Module):
         self.smoothing = smoothing
         self.logits = logits
 
-    def forward(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """The loss, of shape [1]: logits (rows, classes) against class numbers (rows,)."""
         losses, shares = self._losses(logits, targets)
         if shares is None:
             return losses.mean()
         return losses.sum() / shares.sum()
 
-    def forward_no_reduction(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, logits: Tensor, targets: Tensor) -> Tensor:
         """The loss of each row, weighted; 0 for padding."""
         return self._losses(logits, targets)[0]
 
-    def _losses(self, logits: Tensor[Any], targets: Tensor[Any]) -> tuple[Tensor[Any], Tensor[Any] | None]:
+    def _losses(self, logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | None]:
         """The loss of each row, and what each row counts in the mean; None where all count alike."""
         if len(logits.shape) != 2 or tuple(targets.shape) != (logits.shape[0],):
             raise ShapeError(
@@ -146,9 +146,7 @@ class CrossEntropyLoss(Module):
         shares = losses.ones_like() if shares is None else shares
         return losses.mask_fill(padding, 0.0), shares.mask_fill(padding, 0.0)
 
-    def _general(
-        self, logits: Tensor[Any], targets: Tensor[Any], classes: int
-    ) -> tuple[Tensor[Any], Tensor[Any] | None]:
+    def _general(self, logits: Tensor, targets: Tensor, classes: int) -> tuple[Tensor, Tensor | None]:
         shares = logits.log_softmax(1) if self.logits else logits.clamp_min(SMALLEST).log()
         chosen = targets.unsqueeze_dim(1)
         weight = None if self.weights is None else self.weights.select(0, targets).cast(shares.dtype)
@@ -160,7 +158,7 @@ class CrossEntropyLoss(Module):
             losses = losses * (1.0 - self.smoothing) - spread.sum_dim(1).squeeze_dim(1) * (self.smoothing / classes)
         return losses, weight
 
-    def _padding(self, targets: Tensor[Any]) -> Tensor[Any] | None:
+    def _padding(self, targets: Tensor) -> Tensor | None:
         padding = None
         for token in self.pad_tokens or ():
             found = targets.equal_elem(token)
@@ -242,11 +240,11 @@ class BinaryCrossEntropyLoss(Module, config=BinaryCrossEntropyLossConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(logits, targets), Reduction.Mean)
 
-    def forward_no_reduction(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, logits: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         if logits.shape != targets.shape:
             raise ShapeError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -48,13 +48,11 @@ class KLDivLoss(Module, config=KLDivLossConfig):
 
         def __init__(self, log_target: bool = False, *, device: Device | None = None) -> None: ...
 
-    def forward(
-        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, predictions: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]. `Auto` is `BatchMean`, the divergence by its definition."""
         return reduced(self.forward_no_reduction(predictions, targets), reduction, auto=Reduction.BatchMean)
 
-    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor) -> Tensor:
         """The divergence of each element; 0 where the target is 0."""
         same_shape("KLDivLoss", predictions, targets)
         if self.log_target:
@@ -107,12 +105,12 @@ class CTCLoss(Module, config=CTCLossConfig):
 
     def forward(
         self,
-        log_probs: Tensor[Any],
-        targets: Tensor[Any],
-        input_lengths: Tensor[Any],
-        target_lengths: Tensor[Any],
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor,
+        target_lengths: Tensor,
         reduction: Reduction = Reduction.Auto,
-    ) -> Tensor[Any]:
+    ) -> Tensor:
         """The loss, of shape [1]: log probabilities (time, batch, classes) and texts (batch, length).
 
         The mean divides each loss by the length of its text first.
@@ -123,8 +121,8 @@ class CTCLoss(Module, config=CTCLossConfig):
         return reduced(losses, reduction)
 
     def forward_no_reduction(
-        self, log_probs: Tensor[Any], targets: Tensor[Any], input_lengths: Tensor[Any], target_lengths: Tensor[Any]
-    ) -> Tensor[Any]:
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
         """The loss of each text of the batch."""
         losses = ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank)
         if not self.zero_infinity:

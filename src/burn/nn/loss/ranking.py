@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -15,7 +15,7 @@ from burn.tensor import Tensor
 TINY = 1e-12
 
 
-def _norm(x: Tensor[Any], p: float, dim: int) -> Tensor[Any]:
+def _norm(x: Tensor, p: float, dim: int) -> Tensor:
     """The length along a dim, without it; smooth enough at zero for gradients."""
     if p == 2.0:
         return (x * x).sum_dim(dim).squeeze_dim(dim).sqrt()
@@ -62,11 +62,11 @@ class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
             self, margin: float = 0.0, reduction: Reduction | str = ..., *, device: Device | None = None
         ) -> None: ...
 
-    def forward(self, input1: Tensor[Any], input2: Tensor[Any], target: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """The loss, of shape [1]: two tensors (rows, features) and targets (rows,) of 1 and -1."""
         return reduced(self.forward_no_reduction(input1, input2, target), self.reduction)
 
-    def forward_no_reduction(self, input1: Tensor[Any], input2: Tensor[Any], target: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """The loss of each pair."""
         same_shape("CosineEmbeddingLoss", input1, input2)
         if len(input1.shape) != 2 or tuple(target.shape) != (input1.shape[0],):
@@ -115,13 +115,11 @@ class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
 
         def __init__(self, margin: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(
-        self, distances: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, distances: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(distances, targets), reduction)
 
-    def forward_no_reduction(self, distances: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, distances: Tensor, targets: Tensor) -> Tensor:
         """The loss of each distance."""
         same_shape("HingeEmbeddingLoss", distances, targets)
         return (distances.neg() + self.margin).clamp_min(0.0).mask_where(targets.equal_elem(1), distances)
@@ -162,13 +160,11 @@ class MarginRankingLoss(Module, config=MarginRankingLossConfig):
 
         def __init__(self, margin: float = 0.0, *, device: Device | None = None) -> None: ...
 
-    def forward(
-        self, input1: Tensor[Any], input2: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, input1: Tensor, input2: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(input1, input2, targets), reduction)
 
-    def forward_no_reduction(self, input1: Tensor[Any], input2: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, input1: Tensor, input2: Tensor, targets: Tensor) -> Tensor:
         """The loss of each pair."""
         same_shape("MarginRankingLoss", input1, input2)
         same_shape("MarginRankingLoss", input1, targets)
@@ -215,11 +211,11 @@ class MultiMarginLoss(Module, config=MultiMarginLossConfig):
 
         def __init__(self, margin: float = 1.0, p: int = 1, *, device: Device | None = None) -> None: ...
 
-    def forward(self, scores: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto) -> Tensor[Any]:
+    def forward(self, scores: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]: scores (rows, classes) and class numbers (rows,)."""
         return reduced(self.forward_no_reduction(scores, targets), reduction)
 
-    def forward_no_reduction(self, scores: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, scores: Tensor, targets: Tensor) -> Tensor:
         """The loss of each row."""
         if len(scores.shape) != 2 or tuple(targets.shape) != (scores.shape[0],):
             raise ShapeError(
@@ -243,13 +239,11 @@ class SoftMarginLoss(Module):
     [0.2201]
     """
 
-    def forward(
-        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, predictions: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(predictions, targets), reduction)
 
-    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         same_shape("SoftMarginLoss", predictions, targets)
         return (targets.cast(predictions.dtype) * predictions).log_sigmoid().neg()
@@ -314,15 +308,15 @@ class TripletMarginLoss(Module, config=TripletMarginLossConfig):
 
     def forward(
         self,
-        anchors: Tensor[Any],
-        positives: Tensor[Any],
-        negatives: Tensor[Any],
+        anchors: Tensor,
+        positives: Tensor,
+        negatives: Tensor,
         reduction: Reduction = Reduction.Auto,
-    ) -> Tensor[Any]:
+    ) -> Tensor:
         """The loss, of shape [1]: three tensors (rows, features)."""
         return reduced(self.forward_no_reduction(anchors, positives, negatives), reduction)
 
-    def forward_no_reduction(self, anchors: Tensor[Any], positives: Tensor[Any], negatives: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, anchors: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """The loss of each triplet."""
         same_shape("TripletMarginLoss", anchors, positives)
         same_shape("TripletMarginLoss", anchors, negatives)
@@ -332,5 +326,5 @@ class TripletMarginLoss(Module, config=TripletMarginLossConfig):
             far = far.min_pair(self._distance(positives, negatives))
         return (near - far + self.margin).clamp_min(0.0)
 
-    def _distance(self, x: Tensor[Any], y: Tensor[Any]) -> Tensor[Any]:
+    def _distance(self, x: Tensor, y: Tensor) -> Tensor:
         return _norm(x - y + self.eps, self.p, len(x.shape) - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from burn.errors import ArgumentError
 from burn.tensor import Tensor
@@ -28,7 +27,7 @@ class Reduction(enum.Enum):
         return f"Reduction.{self.name}"
 
 
-def reduced(losses: Tensor[Any], reduction: Reduction | str, auto: Reduction = Reduction.Mean) -> Tensor[Any]:
+def reduced(losses: Tensor, reduction: Reduction | str, auto: Reduction = Reduction.Mean) -> Tensor:
     """One number, of shape [1]; `BatchMean` divides the sum by the size of the first dim."""
     if not isinstance(reduction, Reduction):
         text = str(reduction).replace("_", "").lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -13,7 +13,7 @@ from burn.nn.loss.reduction import Reduction, reduced
 from burn.tensor import Tensor
 
 
-def same_shape(loss: str, predictions: Tensor[Any], targets: Tensor[Any]) -> None:
+def same_shape(loss: str, predictions: Tensor, targets: Tensor) -> None:
     """Refuse tensors that would broadcast: a loss of every pair is never meant."""
     if predictions.shape != targets.shape:
         raise ShapeError(
@@ -31,11 +31,11 @@ class MseLoss(Module):
     [2.]
     """
 
-    def forward(self, logits: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto) -> Tensor[Any]:
+    def forward(self, logits: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(logits, targets), reduction)
 
-    def forward_no_reduction(self, logits: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, logits: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         same_shape("MseLoss", logits, targets)
         difference = logits - targets
@@ -78,18 +78,16 @@ class HuberLoss(Module, config=HuberLossConfig):
 
         def __init__(self, delta: float, *, device: Device | None = None) -> None: ...
 
-    def forward(
-        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, predictions: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(predictions, targets), reduction)
 
-    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         same_shape("HuberLoss", predictions, targets)
         return self.forward_residuals(targets - predictions)
 
-    def forward_residuals(self, residuals: Tensor[Any]) -> Tensor[Any]:
+    def forward_residuals(self, residuals: Tensor) -> Tensor:
         """The loss of each difference."""
         size = residuals.abs()
         bounded = size.clamp_max(self.delta)
@@ -132,13 +130,11 @@ class SmoothL1Loss(Module, config=SmoothL1LossConfig):
 
         def __init__(self, beta: float = 1.0, *, device: Device | None = None) -> None: ...
 
-    def forward(
-        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, predictions: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(predictions, targets), reduction)
 
-    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         same_shape("SmoothL1Loss", predictions, targets)
         return HuberLoss._from_fields(self.beta).forward_residuals(targets - predictions) * (1.0 / self.beta)
@@ -166,13 +162,11 @@ class LpLoss(Module):
         """The square of the difference."""
         return cls(2.0)
 
-    def forward(
-        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, predictions: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(predictions, targets), reduction)
 
-    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         same_shape("LpLoss", predictions, targets)
         difference = (predictions - targets).abs()
@@ -227,13 +221,11 @@ class PoissonNllLoss(Module, config=PoissonNllLossConfig):
             self, log_input: bool = True, full: bool = False, eps: float = 1e-08, *, device: Device | None = None
         ) -> None: ...
 
-    def forward(
-        self, predictions: Tensor[Any], targets: Tensor[Any], reduction: Reduction = Reduction.Auto
-    ) -> Tensor[Any]:
+    def forward(self, predictions: Tensor, targets: Tensor, reduction: Reduction = Reduction.Auto) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(predictions, targets), reduction)
 
-    def forward_no_reduction(self, predictions: Tensor[Any], targets: Tensor[Any]) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor) -> Tensor:
         """The loss of each element."""
         same_shape("PoissonNllLoss", predictions, targets)
         targets = targets.cast(predictions.dtype)
@@ -292,17 +284,15 @@ class GaussianNLLLoss(Module, config=GaussianNLLLossConfig):
 
     def forward(
         self,
-        predictions: Tensor[Any],
-        targets: Tensor[Any],
-        variances: Tensor[Any],
+        predictions: Tensor,
+        targets: Tensor,
+        variances: Tensor,
         reduction: Reduction = Reduction.Auto,
-    ) -> Tensor[Any]:
+    ) -> Tensor:
         """The loss, of shape [1]."""
         return reduced(self.forward_no_reduction(predictions, targets, variances), reduction)
 
-    def forward_no_reduction(
-        self, predictions: Tensor[Any], targets: Tensor[Any], variances: Tensor[Any]
-    ) -> Tensor[Any]:
+    def forward_no_reduction(self, predictions: Tensor, targets: Tensor, variances: Tensor) -> Tensor:
         """The loss of each element. The floor of the variance takes no part in gradients."""
         same_shape("GaussianNLLLoss", predictions, targets)
         variances = variances + (variances.detach().clamp_min(self.eps) - variances.detach())

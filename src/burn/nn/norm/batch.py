@@ -6,7 +6,7 @@ batch is biased where it normalizes and unbiased where it is remembered. Elsewhe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -89,7 +89,7 @@ class BatchNorm(Module, config=BatchNormConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """The same shape. In training the running statistics move by `momentum` towards the batch's."""
         gamma = self.gamma
         if not self.is_training(gamma.device):
@@ -106,7 +106,7 @@ class BatchNorm(Module, config=BatchNormConfig):
         self._move(self.running_var, variance, momentum * count / (count - 1))
         return result
 
-    def _move(self, state: State, statistic: Tensor[Any], weight: float) -> None:
+    def _move(self, state: State, statistic: Tensor, weight: float) -> None:
         state.update(state.value * (1.0 - self.momentum) + statistic.no_grad() * weight)
 
     def custom_content(self, content: Content) -> Content:

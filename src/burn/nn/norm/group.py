@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -91,7 +91,7 @@ class GroupNorm(Module, config=GroupNormConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, num_channels, ...) to the same shape."""
         return group_norm(x, self.num_groups, self.gamma, self.beta, self.epsilon)
 
@@ -166,7 +166,7 @@ class InstanceNorm(Module, config=InstanceNormConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, num_channels, ...) to the same shape."""
         return instance_norm(x, self.gamma, self.beta, self.epsilon)
 
@@ -176,7 +176,7 @@ class InstanceNorm(Module, config=InstanceNormConfig):
         return content.add("epsilon", self.epsilon).add("affine", self.affine)
 
 
-def _scale_and_shift(channels: int, affine: bool, device: Device | None) -> tuple[Param[Any] | None, Param[Any] | None]:
+def _scale_and_shift(channels: int, affine: bool, device: Device | None) -> tuple[Param | None, Param | None]:
     if not affine:
         return None, None
     return Initializer.Ones.init((channels,), device), Initializer.Zeros.init((channels,), device)

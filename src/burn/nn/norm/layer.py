@@ -70,7 +70,7 @@ class LayerNorm(Module, config=LayerNormConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) to the same shape."""
         return layer_norm(x, self.gamma, self.beta, self.epsilon)
 
@@ -127,7 +127,7 @@ class RmsNorm(Module, config=RmsNormConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) to the same shape."""
         return rms_norm(x, self.gamma, self.epsilon)
 

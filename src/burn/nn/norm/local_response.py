@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config
 from burn.device import Device
@@ -63,7 +63,7 @@ class LocalResponseNorm(Module, config=LocalResponseNormConfig):
             self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0, *, device: Device | None = None
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, ...) to the same shape; channels beyond the ends count as zeros."""
         if len(x.shape) < 3:
             raise ShapeError(

@@ -6,7 +6,7 @@ Window `i` of `count` over `size` elements goes from `floor(i * size / count)` t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -50,7 +50,7 @@ class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
 
         def __init__(self, output_size: int, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, length) to (batch, channels, output_size)."""
         return adaptive_avg_pool1d(x, self.output_size)
 
@@ -89,7 +89,7 @@ class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
 
         def __init__(self, output_size: Pair[int] | int, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, height, width) to (batch, channels, *output_size)."""
         return adaptive_avg_pool2d(x, self.output_size)
 
@@ -128,6 +128,6 @@ class AdaptiveAvgPool3d(Module, config=AdaptiveAvgPool3dConfig):
 
         def __init__(self, output_size: Triple[int] | int, *, device: Device | None = None) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, depth, height, width) to (batch, channels, *output_size)."""
         return adaptive_avg_pool3d(x, self.output_size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -80,7 +80,7 @@ class AvgPool1d(Module, config=AvgPool1dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, length) to (batch, channels, windows)."""
         kernel, stride = (self.kernel_size,), (self.stride,)
         return means("avg_pool1d", x, self.padding.pairs, kernel, stride, self.count_include_pad, self.ceil_mode)
@@ -156,7 +156,7 @@ class AvgPool2d(Module, config=AvgPool2dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, height, width) to (batch, channels, rows, columns)."""
         return means(
             "avg_pool2d", x, self.padding.pairs, self.kernel_size, self.stride, self.count_include_pad, self.ceil_mode
@@ -233,7 +233,7 @@ class AvgPool3d(Module, config=AvgPool3dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, depth, height, width) to (batch, channels, layers, rows, columns)."""
         return means(
             "avg_pool3d", x, self.padding.pairs, self.kernel_size, self.stride, self.count_include_pad, self.ceil_mode

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from burn.config import Config, Pair, Triple
 from burn.device import Device
@@ -77,7 +77,7 @@ class MaxPool1d(Module, config=MaxPool1dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, length) to (batch, channels, windows)."""
         return maxima(
             "max_pool1d", x, self.padding.pairs, (self.kernel_size,), (self.stride,), (self.dilation,), self.ceil_mode
@@ -151,7 +151,7 @@ class MaxPool2d(Module, config=MaxPool2dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, height, width) to (batch, channels, rows, columns)."""
         return maxima("max_pool2d", x, self.padding.pairs, self.kernel_size, self.stride, self.dilation, self.ceil_mode)
 
@@ -223,7 +223,7 @@ class MaxPool3d(Module, config=MaxPool3dConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, depth, height, width) to (batch, channels, layers, rows, columns)."""
         return maxima("max_pool3d", x, self.padding.pairs, self.kernel_size, self.stride, self.dilation, self.ceil_mode)
 

@@ -41,8 +41,8 @@ def check(config: Any, kernel: Sizes, stride: int | Sizes | None, dilation: int 
 
 
 def maxima(
-    operation: str, x: Tensor[Any], padding: str | Pairs, kernel: Sizes, stride: Sizes, dilation: Sizes, ceil_mode: bool
-) -> Tensor[Any]:
+    operation: str, x: Tensor, padding: str | Pairs, kernel: Sizes, stride: Sizes, dilation: Sizes, ceil_mode: bool
+) -> Tensor:
     """The largest element of each window."""
     if padding == "valid":
         check_rank(operation, x.shape, len(kernel))
@@ -55,8 +55,8 @@ def maxima(
 
 
 def means(
-    operation: str, x: Tensor[Any], padding: str | Pairs, kernel: Sizes, stride: Sizes, include: bool, ceil_mode: bool
-) -> Tensor[Any]:
+    operation: str, x: Tensor, padding: str | Pairs, kernel: Sizes, stride: Sizes, include: bool, ceil_mode: bool
+) -> Tensor:
     """The mean of each window; `include` counts padded elements, but never what `ceil_mode` adds beyond them."""
     if padding == "valid":
         check_rank(operation, x.shape, len(kernel))
@@ -83,7 +83,7 @@ def _counted(padding: Pairs, fitted: Pairs) -> Pairs:
 
 
 def _placed(
-    operation: str, x: Tensor[Any], padding: str | Pairs, kernel: Sizes, stride: Sizes, dilation: Sizes
+    operation: str, x: Tensor, padding: str | Pairs, kernel: Sizes, stride: Sizes, dilation: Sizes
 ) -> tuple[tuple[int, ...] | None, Pairs]:
     """The padding as one number a dim, where the operation can do that, and as pairs."""
     check_rank(operation, x.shape, len(kernel))

@@ -108,13 +108,11 @@ class Rnn(Module, config=RnnConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(self, input: Tensor[Any], state: RnnState | None = None) -> tuple[Tensor[Any], RnnState]:
+    def forward(self, input: Tensor, state: RnnState | None = None) -> tuple[Tensor, RnnState]:
         """All hidden states and the last one: (batch, length, d_input) to (batch, length, d_hidden)."""
         return self.run(input, state, self.batch_first, self.reverse)
 
-    def run(
-        self, input: Tensor[Any], state: RnnState | None, batch_first: bool, reverse: bool
-    ) -> tuple[Tensor[Any], RnnState]:
+    def run(self, input: Tensor, state: RnnState | None, batch_first: bool, reverse: bool) -> tuple[Tensor, RnnState]:
         """`forward` in a direction (`reverse`) and a layout (`batch_first`) of the caller's choice.
 
         `input` and `state` are those of `forward`.
@@ -206,7 +204,7 @@ class BiRnn(Bidirectional[Rnn], config=BiRnnConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def _run(self, input: Tensor[Any], state: RnnState | None = None) -> tuple[Tensor[Any], RnnState]:
+    def _run(self, input: Tensor, state: RnnState | None = None) -> tuple[Tensor, RnnState]:
         halves = self._halves(input, None if state is None else state.hidden)
         results = [
             layer.run(input, None if half is None else RnnState(half), self._batch_first, back)

@@ -38,10 +38,10 @@ class Bidirectional(Module, Generic[Layer]):
         """The function that computes: `forward(input, state=None)`."""
         return self._run
 
-    def _run(self, input: Tensor[Any], state: Any = None) -> Any:
+    def _run(self, input: Tensor, state: Any = None) -> Any:
         raise NotImplementedError
 
-    def _halves(self, input: Tensor[Any], state: Tensor[Any] | None) -> tuple[Tensor[Any] | None, Tensor[Any] | None]:
+    def _halves(self, input: Tensor, state: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         """An initial state (2, batch, d_hidden) as one for each direction."""
         batch, _ = batch_and_length(type(self).__name__, input, self._batch_first)
         if state is None:

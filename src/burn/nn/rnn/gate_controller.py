@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from burn.device import Device
 from burn.module import Module
 from burn.nn.initializer import Initializer
@@ -30,6 +28,6 @@ class GateController(Module):
         self.input_transform = LinearConfig(d_input, d_output, bias, initializer).init(device)
         self.hidden_transform = LinearConfig(d_output, d_output, bias, initializer).init(device)
 
-    def gate_product(self, input: Tensor[Any], hidden: Tensor[Any]) -> Tensor[Any]:
+    def gate_product(self, input: Tensor, hidden: Tensor) -> Tensor:
         """`x Wx + bx + h Wh + bh`: (batch, d_input) and (batch, d_output) to (batch, d_output)."""
         return self.input_transform.forward(input) + self.hidden_transform.forward(hidden)

@@ -34,7 +34,7 @@ from burn.ops.joining import cut
 from burn.ops.layers import linear
 from burn.tensor import Tensor
 
-Candidate = Callable[[int, Tensor[Any]], tuple[Tensor[Any], Tensor[Any]]]
+Candidate = Callable[[int, Tensor], tuple[Tensor, Tensor]]
 """From a time and the hidden state to the update gate and the new state, activated."""
 
 
@@ -132,13 +132,13 @@ class Gru(Module, config=GruConfig):
         self._gate_activation: Any = config.gate_activation.init(device).value
         self._hidden_activation: Any = config.hidden_activation.init(device).value
 
-    def forward(self, input: Tensor[Any], state: Tensor[Any] | None = None) -> Tensor[Any]:
+    def forward(self, input: Tensor, state: Tensor | None = None) -> Tensor:
         """All hidden states: (batch, length, d_input) to (batch, length, d_hidden), beginning with `state`."""
         return self.run(input, state)[0]
 
     def run(
-        self, input: Tensor[Any], state: Tensor[Any] | None, batch_first: bool = True, reverse: bool = False
-    ) -> tuple[Tensor[Any], Tensor[Any]]:
+        self, input: Tensor, state: Tensor | None, batch_first: bool = True, reverse: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """All hidden states and the last one, in a direction (`reverse`) and a layout (`batch_first`) of choice.
 
         `input` and `state` are those of `forward`.
@@ -157,13 +157,13 @@ class Gru(Module, config=GruConfig):
             outputs[t] = hidden
         return Tensor.stack(outputs, time), hidden
 
-    def _reset_after(self, input: Tensor[Any], length: int, time: int) -> Candidate:
+    def _reset_after(self, input: Tensor, length: int, time: int) -> Candidate:
         gates = [self.update_gate, self.reset_gate, self.new_gate]
         sigma, squash = self._gate_activation.forward, self._hidden_activation.forward
         if length < JOINED_FROM:
             inputs = steps(input, length, time)
 
-            def sides(t: int, hidden: Tensor[Any]) -> Any:
+            def sides(t: int, hidden: Tensor) -> Any:
                 return (
                     [gate.input_transform.forward(inputs[t]) for gate in gates],
                     [gate.hidden_transform.forward(hidden) for gate in gates],
@@ -173,22 +173,22 @@ class Gru(Module, config=GruConfig):
             projected = steps(linear(input, weight, bias), length, time)
             sizes = (self.d_hidden,) * 3
 
-            def sides(t: int, hidden: Tensor[Any]) -> Any:
+            def sides(t: int, hidden: Tensor) -> Any:
                 return cut(projected[t], sizes, 1), cut(linear(hidden, hidden_weight, hidden_bias), sizes, 1)
 
-        def candidate(t: int, hidden: Tensor[Any]) -> tuple[Tensor[Any], Tensor[Any]]:
+        def candidate(t: int, hidden: Tensor) -> tuple[Tensor, Tensor]:
             (update_x, reset_x, new_x), (update_h, reset_h, new_h) = sides(t, hidden)
             reset = sigma(reset_x + reset_h)
             return sigma(update_x + update_h), squash(new_x + reset * new_h)
 
         return candidate
 
-    def _reset_before(self, input: Tensor[Any], length: int, time: int) -> Candidate:
+    def _reset_before(self, input: Tensor, length: int, time: int) -> Candidate:
         products = summed_products([self.update_gate, self.reset_gate], input, length, time)
         new_inputs = steps(self.new_gate.input_transform.forward(input), length, time)
         sigma, squash = self._gate_activation.forward, self._hidden_activation.forward
 
-        def candidate(t: int, hidden: Tensor[Any]) -> tuple[Tensor[Any], Tensor[Any]]:
+        def candidate(t: int, hidden: Tensor) -> tuple[Tensor, Tensor]:
             update, reset = products(t, hidden)
             new = new_inputs[t] + self.new_gate.hidden_transform.forward(sigma(reset) * hidden)
             return sigma(update), squash(new)
@@ -275,7 +275,7 @@ class BiGru(Bidirectional[Gru], config=BiGruConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def _run(self, input: Tensor[Any], state: Tensor[Any] | None = None) -> tuple[Tensor[Any], Tensor[Any]]:
+    def _run(self, input: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         results = [
             layer.run(input, half, self._batch_first, back)
             for layer, half, back in zip(self.directions, self._halves(input, state), (False, True), strict=True)

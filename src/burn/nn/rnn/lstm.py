@@ -131,13 +131,11 @@ class Lstm(Module, config=LstmConfig):
         self._cell_activation: Any = config.cell_activation.init(device).value
         self._hidden_activation: Any = config.hidden_activation.init(device).value
 
-    def forward(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
+    def forward(self, input: Tensor, state: LstmState | None = None) -> tuple[Tensor, LstmState]:
         """All hidden states and the last state: (batch, length, d_input) to (batch, length, d_hidden)."""
         return self.run(input, state, self._batch_first, self._reverse)
 
-    def run(
-        self, input: Tensor[Any], state: LstmState | None, batch_first: bool, reverse: bool
-    ) -> tuple[Tensor[Any], LstmState]:
+    def run(self, input: Tensor, state: LstmState | None, batch_first: bool, reverse: bool) -> tuple[Tensor, LstmState]:
         """`forward` in a direction (`reverse`) and a layout (`batch_first`) of the caller's choice.
 
         `input` and `state` are those of `forward`.
@@ -250,7 +248,7 @@ class BiLstm(Bidirectional[Lstm], config=BiLstmConfig):
             device: Device | None = None,
         ) -> None: ...
 
-    def _run(self, input: Tensor[Any], state: LstmState | None = None) -> tuple[Tensor[Any], LstmState]:
+    def _run(self, input: Tensor, state: LstmState | None = None) -> tuple[Tensor, LstmState]:
         cells = self._halves(input, None if state is None else state.cell)
         hiddens = self._halves(input, None if state is None else state.hidden)
         states = [

@@ -21,7 +21,7 @@ from burn.tensor import Tensor
 JOINED_FROM = 2
 """The number of steps from which copying the matrices of the gates side by side costs less than it saves."""
 
-Products = Callable[[int, Tensor[Any]], Sequence[Tensor[Any]]]
+Products = Callable[[int, Tensor], Sequence[Tensor]]
 """From a time and the hidden state to one value per gate, before its activation."""
 
 
@@ -33,7 +33,7 @@ def check_config(config: Any) -> None:
     refuse(config, faults)
 
 
-def batch_and_length(layer: str, x: Tensor[Any], batch_first: bool) -> tuple[int, int]:
+def batch_and_length(layer: str, x: Tensor, batch_first: bool) -> tuple[int, int]:
     """The sizes of a sequence (batch, length, d_input), or (length, batch, d_input)."""
     if len(x.shape) != 3:
         order = "(batch, length, d_input)" if batch_first else "(length, batch, d_input)"
@@ -44,14 +44,14 @@ def batch_and_length(layer: str, x: Tensor[Any], batch_first: bool) -> tuple[int
     return (first, second) if batch_first else (second, first)
 
 
-def check_state(layer: str, state: Tensor[Any], *shape: int) -> Tensor[Any]:
+def check_state(layer: str, state: Tensor, *shape: int) -> Tensor:
     """A given initial state, if its shape is right."""
     if tuple(state.shape) != shape:
         raise ShapeError(f"{layer}: the initial state must have the shape {shape}, got {tuple(state.shape)}")
     return state
 
 
-def steps(x: Tensor[Any], length: int, time: int) -> list[Tensor[Any]]:
+def steps(x: Tensor, length: int, time: int) -> list[Tensor]:
     """The values of each time, without the dim of time."""
     shape = (*x.shape[:time], *x.shape[time + 1 :])
     return [each.reshape(shape) for each in cut(x, (1,) * length, time)]
@@ -62,20 +62,20 @@ def order(length: int, reverse: bool) -> Sequence[int]:
     return range(length - 1, -1, -1) if reverse else range(length)
 
 
-def joined(gates: Sequence[GateController]) -> tuple[Tensor[Any], Tensor[Any] | None, Tensor[Any], Tensor[Any] | None]:
+def joined(gates: Sequence[GateController]) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:
     """The gates side by side: weight and bias of the input, weight and bias of the hidden state."""
     inputs, hiddens = [gate.input_transform for gate in gates], [gate.hidden_transform for gate in gates]
 
-    def bias(layers: Sequence[Any]) -> Tensor[Any] | None:
+    def bias(layers: Sequence[Any]) -> Tensor | None:
         return None if layers[0].bias is None else Tensor.cat([layer.bias for layer in layers], 0)
 
-    def weight(layers: Sequence[Any]) -> Tensor[Any]:
+    def weight(layers: Sequence[Any]) -> Tensor:
         return Tensor.cat([layer.weight for layer in layers], 1)
 
     return weight(inputs), bias(inputs), weight(hiddens), bias(hiddens)
 
 
-def summed_products(gates: Sequence[GateController], x: Tensor[Any], length: int, time: int) -> Products:
+def summed_products(gates: Sequence[GateController], x: Tensor, length: int, time: int) -> Products:
     """For gates that only add their two sides: their values at a time and a hidden state."""
     if length < JOINED_FROM:
         inputs = steps(x, length, time)
@@ -90,6 +90,6 @@ def summed_products(gates: Sequence[GateController], x: Tensor[Any], length: int
     return lambda t, hidden: cut(projected[t] + hidden.matmul(hidden_weight), sizes, 1)
 
 
-def clipped(x: Tensor[Any], clip: float | None) -> Tensor[Any]:
+def clipped(x: Tensor, clip: float | None) -> Tensor:
     """`x` held between -clip and clip."""
     return x if clip is None else x.clamp(-clip, clip)

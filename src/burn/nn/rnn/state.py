@@ -25,13 +25,13 @@ class LstmState:
     (Shape([2, 4]), Shape([2, 4]))
     """
 
-    cell: Tensor[Any]
-    hidden: Tensor[Any]
+    cell: Tensor
+    hidden: Tensor
 
     @classmethod
     def initial(cls, shape: Sequence[int], device: Device) -> Self:
         """A state of zeros of this `shape`."""
-        zeros: Tensor[Any] = Tensor.zeros(shape, device)
+        zeros: Tensor = Tensor.zeros(shape, device)
         return cls(zeros, zeros)
 
     @classmethod
@@ -49,13 +49,13 @@ class LstmState:
     @property
     def device(self) -> Device:
         """The device of both memories."""
-        return self.cell.device  # type: ignore[no-any-return]
+        return self.cell.device
 
-    def unpack(self) -> tuple[Tensor[Any], Tensor[Any]]:
+    def unpack(self) -> tuple[Tensor, Tensor]:
         """The cell and the hidden memory."""
         return self.cell, self.hidden
 
-    def map_state(self, function: Callable[[Tensor[Any]], Tensor[Any]]) -> LstmState:
+    def map_state(self, function: Callable[[Tensor], Tensor]) -> LstmState:
         """A function applied to both memories."""
         return LstmState(function(self.cell), function(self.hidden))
 
@@ -91,4 +91,4 @@ class RnnState:
     Shape([2, 4])
     """
 
-    hidden: Tensor[Any]
+    hidden: Tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -78,34 +78,34 @@ class TransformerDecoderInput:
     Shape([1, 3, 8])
     """
 
-    target: Tensor[Any]
-    memory: Tensor[Any]
-    target_pad: Tensor[Any] | None = None
-    target_attn: Tensor[Any] | None = None
-    memory_pad: Tensor[Any] | None = None
-    memory_attn: Tensor[Any] | None = None
+    target: Tensor
+    memory: Tensor
+    target_pad: Tensor | None = None
+    target_attn: Tensor | None = None
+    memory_pad: Tensor | None = None
+    memory_attn: Tensor | None = None
 
-    def target_mask_pad(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+    def target_mask_pad(self, mask: Tensor) -> TransformerDecoderInput:
         """Hide positions of the sequence that are padding: `mask` is of bools (batch, length), true hides."""
         return replace(self, target_pad=mask)
 
-    def target_mask_attn(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+    def target_mask_attn(self, mask: Tensor) -> TransformerDecoderInput:
         """Hide positions of the sequence from others: `mask` is of bools (batch, length, length), true hides."""
         return replace(self, target_attn=mask)
 
-    def memory_mask_pad(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+    def memory_mask_pad(self, mask: Tensor) -> TransformerDecoderInput:
         """Hide positions of the memory that are padding: `mask` is of bools (batch, memory), true hides."""
         return replace(self, memory_pad=mask)
 
-    def memory_mask_attn(self, mask: Tensor[Any]) -> TransformerDecoderInput:
+    def memory_mask_attn(self, mask: Tensor) -> TransformerDecoderInput:
         """Hide positions of the memory from the sequence: `mask` is of bools (batch, length, memory), true hides."""
         return replace(self, memory_attn=mask)
 
-    def self_attention(self, x: Tensor[Any]) -> MhaInput:
+    def self_attention(self, x: Tensor) -> MhaInput:
         """What a layer asks of the sequence itself."""
         return MhaInput(x, x, x, self.target_pad, self.target_attn)
 
-    def cross_attention(self, x: Tensor[Any]) -> MhaInput:
+    def cross_attention(self, x: Tensor) -> MhaInput:
         """What a layer asks of the memory."""
         return MhaInput(x, self.memory, self.memory, self.memory_pad, self.memory_attn)
 
@@ -175,9 +175,7 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(
-        self, input: TransformerDecoderInput | Tensor[Any], memory: Tensor[Any] | None = None, **masks: Tensor[Any]
-    ) -> Tensor[Any]:
+    def forward(self, input: TransformerDecoderInput | Tensor, memory: Tensor | None = None, **masks: Tensor) -> Tensor:
         """The sequence (batch, length, d_model) to the same shape.
 
         The input is a `TransformerDecoderInput`, or its parts: target, memory, and the `masks` by the names they have
@@ -197,7 +195,7 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
 
     def forward_autoregressive_inference(
         self, input: TransformerDecoderInput, cache: TransformerDecoderAutoregressiveCache
-    ) -> Tensor[Any]:
+    ) -> Tensor:
         """`forward` for an `input` that grows: give it whole each time, only its new positions are computed.
 
         The attention mask must hide from each position the ones after it, else earlier results would change. The
@@ -220,7 +218,7 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
 MASKS = {"target_pad", "target_attn", "memory_pad", "memory_attn"}
 
 
-def _joined(target: Tensor[Any], memory: Tensor[Any] | None, masks: dict[str, Tensor[Any]]) -> TransformerDecoderInput:
+def _joined(target: Tensor, memory: Tensor | None, masks: dict[str, Tensor]) -> TransformerDecoderInput:
     unknown = masks.keys() - MASKS
     if memory is None or unknown:
         what = f"there is no {', '.join(sorted(unknown))}" if unknown else "the memory is missing"
@@ -273,9 +271,7 @@ class TransformerDecoderLayer(Module):
         new = self.forward_step(replace(input, target=cache.output.unseen(input.target, 1)), cache)
         return replace(input, target=cache.output.extended(new, 1))
 
-    def forward_step(
-        self, input: TransformerDecoderInput, cache: TransformerDecoderLayerAutoregressiveCache
-    ) -> Tensor[Any]:
+    def forward_step(self, input: TransformerDecoderInput, cache: TransformerDecoderLayerAutoregressiveCache) -> Tensor:
         """The results of new positions only, given as the target; masks are those of the whole sequence."""
         return self._sums(
             input.target,
@@ -285,10 +281,10 @@ class TransformerDecoderLayer(Module):
 
     def _sums(
         self,
-        x: Tensor[Any],
-        attend: Callable[[Tensor[Any]], Tensor[Any]],
-        consult: Callable[[Tensor[Any]], Tensor[Any]],
-    ) -> Tensor[Any]:
+        x: Tensor,
+        attend: Callable[[Tensor], Tensor],
+        consult: Callable[[Tensor], Tensor],
+    ) -> Tensor:
         drop = self.dropout.forward
         if self.norm_first:
             x = x + drop(attend(self.norm_3.forward(x)))

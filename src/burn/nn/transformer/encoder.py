@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -26,7 +26,7 @@ from burn.nn.transformer.feed_forward import PositionWiseFeedForward
 from burn.nn.transformer.settings import check, new_attention, new_feed_forward, new_norm, refuse_other, show
 from burn.tensor import Tensor
 
-Mask = Tensor[Any] | None
+Mask = Tensor | None
 
 
 class TransformerEncoderConfig(Config):
@@ -77,15 +77,15 @@ class TransformerEncoderInput:
     Shape([1, 3, 8])
     """
 
-    tensor: Tensor[Any]
-    pad: Tensor[Any] | None = None
-    attn: Tensor[Any] | None = None
+    tensor: Tensor
+    pad: Tensor | None = None
+    attn: Tensor | None = None
 
-    def mask_pad(self, mask: Tensor[Any]) -> TransformerEncoderInput:
+    def mask_pad(self, mask: Tensor) -> TransformerEncoderInput:
         """Hide positions that are padding: `mask` is of bools (batch, length), true hides."""
         return replace(self, pad=mask)
 
-    def mask_attn(self, mask: Tensor[Any]) -> TransformerEncoderInput:
+    def mask_attn(self, mask: Tensor) -> TransformerEncoderInput:
         """Hide positions from others: `mask` is of bools (batch, length, length), true hides."""
         return replace(self, attn=mask)
 
@@ -155,9 +155,7 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
 
         def __init__(self, *args: object, **kwargs: object) -> None: ...
 
-    def forward(
-        self, input: TransformerEncoderInput | Tensor[Any], mask_pad: Mask = None, mask_attn: Mask = None
-    ) -> Tensor[Any]:
+    def forward(self, input: TransformerEncoderInput | Tensor, mask_pad: Mask = None, mask_attn: Mask = None) -> Tensor:
         """(batch, length, d_model) to the same shape.
 
         The input is a `TransformerEncoderInput`, or its parts: a tensor, `mask_pad` (batch, length) and `mask_attn`
@@ -178,7 +176,7 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
 
     def forward_autoregressive_inference(
         self, input: TransformerEncoderInput, cache: TransformerEncoderAutoregressiveCache
-    ) -> Tensor[Any]:
+    ) -> Tensor:
         """`forward` for an `input` that grows: give it whole each time, only its new positions are computed.
 
         The attention mask must hide from each position the ones after it, else earlier results would change. `cache` is
@@ -223,26 +221,26 @@ class TransformerEncoderLayer(Module):
         self.norm_1, self.norm_2 = new_norm(config, device), new_norm(config, device)
         self.dropout, self.norm_first = Dropout(config.dropout), config.norm_first
 
-    def forward(self, input: Tensor[Any], mask_pad: Mask = None, mask_attn: Mask = None) -> Tensor[Any]:
+    def forward(self, input: Tensor, mask_pad: Mask = None, mask_attn: Mask = None) -> Tensor:
         """(batch, length, d_model) to the same shape."""
         return self._sums(input, lambda x: self.mha.context(MhaInput(x, x, x, mask_pad, mask_attn)))
 
     def forward_autoregressive_inference(
-        self, input: Tensor[Any], mask_pad: Mask, mask_attn: Mask, cache: TransformerEncoderLayerAutoregressiveCache
-    ) -> Tensor[Any]:
+        self, input: Tensor, mask_pad: Mask, mask_attn: Mask, cache: TransformerEncoderLayerAutoregressiveCache
+    ) -> Tensor:
         """`forward` for a sequence that grows: give it whole each time, only its new positions are computed."""
         new = self.forward_step(cache.output.unseen(input, 1), mask_pad, mask_attn, cache)
         return cache.output.extended(new, 1)
 
     def forward_step(
-        self, new: Tensor[Any], mask_pad: Mask, mask_attn: Mask, cache: TransformerEncoderLayerAutoregressiveCache
-    ) -> Tensor[Any]:
+        self, new: Tensor, mask_pad: Mask, mask_attn: Mask, cache: TransformerEncoderLayerAutoregressiveCache
+    ) -> Tensor:
         """The results of new positions only, given as `new`; masks are those of the whole sequence."""
         return self._sums(
             new, lambda x: self.mha.forward_step(MhaInput(x, x, x, mask_pad, mask_attn), cache.mha).context
         )
 
-    def _sums(self, x: Tensor[Any], attend: Callable[[Tensor[Any]], Tensor[Any]]) -> Tensor[Any]:
+    def _sums(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
         drop = self.dropout.forward
         if self.norm_first:
             x = x + drop(attend(self.norm_2.forward(x)))

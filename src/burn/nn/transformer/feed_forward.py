@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from burn.config import Config
 from burn.device import Device
@@ -93,7 +93,7 @@ class PositionWiseFeedForward(Module, config=PositionWiseFeedForwardConfig):
         """The activation between the two layers."""
         return self.gelu
 
-    def forward(self, input: Tensor[Any]) -> Tensor[Any]:
+    def forward(self, input: Tensor) -> Tensor:
         """(..., d_model) to (..., d_model)."""
         wide = self.gelu.forward(self.linear_inner.forward(input))  # type: ignore[attr-defined]
         return self.linear_outer.forward(self.dropout.forward(wide))

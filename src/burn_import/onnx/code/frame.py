@@ -90,11 +90,7 @@ class Frame:
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """What is written inside stands below `header`; sizes that it learns are forgotten behind it. A function has
-        empty lines around it, except as the first thing of another block."""
-        apart = header.startswith("def ")
-        if apart and not (self.lines and self.lines[-1].code.endswith(":")):
-            self.lines.append(Line(""))
+        """What is written inside stands below `header`; sizes that it learns are forgotten behind it."""
         self.statement(header)
         self.indent += INDENT
         before = len(self.lines)
@@ -103,8 +99,6 @@ class Frame:
         if len(self.lines) == before:
             self.statement("pass")
         self.indent -= INDENT
-        if apart:
-            self.lines.append(Line(""))
         names = {name for _, name in self.parameters}
         self.sizes = {symbol: at for symbol, at in self.sizes.items() if symbol in sizes or at[0].text in names}
 

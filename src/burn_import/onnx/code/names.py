@@ -15,8 +15,7 @@ RESERVED = (
         ["self", "cls", "burn", "nn", "device", "forward", "Model", "Module", "Param", "State", "Tensor", "Device",
          "Path", "annotations", "np", "numpy", "math", "constant", "arange", "Distribution", "activation", "module",
          "linalg", "grid", "signal", "normalization", "optimisation", "classical", "recurrent", "runtime_attention",
-         "transformer", "trees", "quantized", "vision", "loss", "host", "text", "random_uniform", "random_normal",
-         "scan"]
+         "transformer", "trees", "quantized", "vision", "loss", "host", "text", "random_uniform", "random_normal"]
     )
 )  # fmt: skip
 LONGEST = 40

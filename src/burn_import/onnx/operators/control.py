@@ -1,5 +1,4 @@
-"""Control flow: If, Loop and Scan. Loops whose body can be recorded are written with `burn.control.scan`
-(`recorded_loops.py`), everything else as Python control flow.
+"""Control flow as Python control flow: If, Loop and Scan.
 
 What a branch or a round gives is bound to variables that the code behind it reads. Values cross these borders as
 tensors, except sequences, optionals and strings, which are Python objects anyway.
@@ -12,9 +11,8 @@ from collections.abc import Sequence
 from burn_import.onnx.code.expression import Expression, Form, literal
 from burn_import.onnx.code.hints import value_hint
 from burn_import.onnx.ir.graph import Graph
-from burn_import.onnx.ir.types import ElementType, TensorType, Type
+from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.operators.operation import Operation
-from burn_import.onnx.operators.recorded_loops import can_record, write_scan
 from burn_import.onnx.operators.registry import operator
 
 
@@ -57,8 +55,6 @@ def branches(op: Operation) -> list[Expression | None]:
 def loop(op: Operation) -> list[Expression | None]:
     """A `for` when the rounds are counted, a `while` when only a condition ends it."""
     body: Graph = op.attribute("body")
-    if _is_counted(op, body) and can_record(body, _types(op, 2, op.count), _counts(body), slice(1, None)):
-        return _counted(op, body)
     carried = op.count - 2
     given = [op.raw(index) if _is_other(op, index) else op.tensor(index) for index in range(2, op.count)]
     names = [op.fresh(value_hint(value)) for value in op.node.outputs[:carried]]
@@ -99,34 +95,6 @@ def loop(op: Operation) -> list[Expression | None]:
     return found
 
 
-def _types(op: Operation, start: int, stop: int) -> list[Type | None]:
-    return [op.type(index) for index in range(start, stop)]
-
-
-def _is_counted(op: Operation, body: Graph) -> bool:
-    """Whether a loop has a number of rounds that nothing changes."""
-    start = op.constant(1)
-    goes_on = not op.has(1) or (start is not None and bool(start.all()))
-    return op.has(0) and goes_on and _is_endless(body) and body.inputs[0].tensor.rank == 0
-
-
-def _counts(body: Graph) -> bool:
-    """Whether the body of a loop reads the number of its round."""
-    return body.inputs[0].is_used
-
-
-def _counted(op: Operation, body: Graph) -> list[Expression | None]:
-    """A loop with a number of rounds, recorded."""
-    known = op.known_ints(0)
-    rounds = literal(max(known[0], 0)) if known else Expression("max")(op.number(0), 0).number()
-    init = [op.tensor(index) for index in range(2, op.count)]
-    carried: list[Expression | None] = [None] * len(init)
-    if not _counts(body):
-        return write_scan(op, body, [literal(0), literal(True), *carried], init, [], slice(1, None), rounds)
-    numbers = op.imported("burn.ops.constants", "arange")(0, rounds, 1, ElementType.i64, op.device)
-    return write_scan(op, body, [None, literal(True), *carried], init, [(body.inputs[0], numbers)], slice(1, None))
-
-
 def _is_other(op: Operation, index: int) -> bool:
     type_ = op.type(index)
     return not isinstance(type_, TensorType) or type_.dtype is ElementType.string
@@ -157,8 +125,6 @@ def scan(op: Operation) -> list[Expression | None]:
     states = op.count - scanned
     axes = op.attribute("scan_input_axes") or (0,) * scanned
     backwards = op.attribute("scan_input_directions") or (0,) * scanned
-    if can_record(body, _types(op, 0, states), scanned, slice(0, None)):
-        return _recorded(op, body, states, axes, backwards)
     outputs = len(op.node.outputs) - states
     names = [op.fresh(value_hint(value)) for value in op.node.outputs[:states]]
     _begin(op, names, [op.tensor(index) for index in range(states)])
@@ -189,30 +155,4 @@ def scan(op: Operation) -> list[Expression | None]:
         if flipped[index]:
             op.statement(f"{name}.reverse()")
         found.append(_stacked(op, name, states + index, axis))
-    return found
-
-
-def _recorded(
-    op: Operation, body: Graph, states: int, axes: Sequence[int], backwards: Sequence[int]
-) -> list[Expression | None]:
-    """A scan over the first axis, with what lies otherwise turned before and after."""
-    reverse = all(backwards)
-    xs = []
-    for value, index, axis, back in zip(body.inputs[states:], range(states, op.count), axes, backwards):
-        source = op.tensor(index)
-        place = axis + op.rank(index) if axis < 0 else axis
-        source = source.method("movedim", place, 0) if place else source
-        xs.append((value, source.method("flip", [0]) if back and not reverse else source))
-    init = [op.tensor(index) for index in range(states)]
-    found = write_scan(op, body, [None] * len(body.inputs), init, xs, slice(0, None), reverse=reverse)
-    outputs = len(op.node.outputs) - states
-    kept = op.attribute("scan_output_axes") or (0,) * outputs
-    flipped = op.attribute("scan_output_directions") or (0,) * outputs
-    for index, (axis, flip) in enumerate(zip(kept, flipped), states):
-        made = found[index]
-        if made is None:
-            continue
-        made = made.method("flip", [0]) if bool(flip) != reverse else made
-        place = axis + (body.outputs[index].tensor.rank or 0) + 1 if axis < 0 else axis
-        found[index] = made.method("movedim", 0, place) if place else made
     return found
