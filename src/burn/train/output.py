@@ -55,18 +55,15 @@ class StepOutput:
 
 @dataclass
 class ClassificationOutput(StepOutput):
-    """The loss, scores (items, classes) and the right classes (items,). Two classes may share one column of scores.
+    """The `loss`, scores (`output`: items, classes) and the right classes (`targets`: items).
 
-    What a step returns for `LossMetric`, `AccuracyMetric` and the other metrics of classes to read.
+    What a step returns for `LossMetric`, `AccuracyMetric` and the other metrics of classes to read. Two classes may
+    share one column of scores.
 
-    `output` are the scores, `targets` the classes.
-
-    >>> import burn
-    >>> from burn.nn.loss import CrossEntropyLoss
     >>> from burn.train import AccuracyMetric, ClassificationOutput
     >>> from burn.train.metric import MetricMetadata, adapt
     >>> scores, classes = burn.tensor([[2.0, 0.0], [0.0, 1.0]]), burn.tensor([0, 0])
-    >>> item = ClassificationOutput(CrossEntropyLoss()(scores, classes), scores, classes)
+    >>> item = ClassificationOutput(nn.CrossEntropyLoss()(scores, classes), scores, classes)
     >>> AccuracyMetric().update(adapt(item, AccuracyMetric()), MetricMetadata.fake()).formatted
     'epoch 50.00 % - batch 50.00 %'
     """
@@ -78,11 +75,8 @@ class ClassificationOutput(StepOutput):
 
 @dataclass
 class MultiLabelClassificationOutput(StepOutput):
-    """The loss, scores (items, labels) and what is true (items, labels).
+    """The `loss`, scores (`output`) and what is true (`targets`), both (items, labels).
 
-    `output` are the scores, `targets` what is true.
-
-    >>> import burn
     >>> from burn.train import HammingScore, MultiLabelClassificationOutput
     >>> from burn.train.metric import MetricMetadata, adapt
     >>> scores, truth = burn.tensor([[0.9, 0.1], [0.2, 0.7]]), burn.tensor([[1, 0], [1, 1]])
@@ -98,11 +92,8 @@ class MultiLabelClassificationOutput(StepOutput):
 
 @dataclass
 class RegressionOutput(StepOutput):
-    """The loss, predictions and the truth, both of one shape.
+    """The `loss`, predictions (`output`) and the truth (`targets`), both of one shape.
 
-    They are `loss`, `output` and `targets`.
-
-    >>> import burn
     >>> from burn.train import MeanAbsoluteErrorMetric, RegressionOutput
     >>> from burn.train.metric import MetricMetadata, adapt
     >>> output, targets = burn.tensor([1.0, 2.0]), burn.tensor([1.5, 2.0])
@@ -119,13 +110,10 @@ class RegressionOutput(StepOutput):
 
 @dataclass
 class SequenceOutput(StepOutput):
-    """The loss, logits (batch, length, vocabulary) and the right tokens (batch, length).
+    """The `loss`, `logits` (batch, length, vocabulary) and the right tokens (`targets`: batch, length).
 
     `predictions` (batch, length) are decoded tokens, where the most likely ones are not what is meant.
 
-    `targets` are the right tokens.
-
-    >>> import burn
     >>> from burn.train import SequenceOutput
     >>> logits = burn.tensor([[[0.1, 0.9], [0.8, 0.2]]])
     >>> SequenceOutput(burn.tensor(0.5), logits, burn.tensor([[1, 0]])).tokens().tolist()

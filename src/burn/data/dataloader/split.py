@@ -15,12 +15,10 @@ O = TypeVar("O")  # noqa: E741
 def split_dataloader(
     dataloader: BatchDataLoader[O], devices: Sequence[Device], by: Literal["items", "batches"] = "items"
 ) -> list[BatchDataLoader[O]]:
-    """Loaders that share the items of one, each on a device of `devices`.
+    """Loaders that share the items of one (`dataloader`), each on a device of `devices`.
 
     By `"items"`, each device has a part of the dataset to itself. By `"batches"`, all go through the same order and
     take turns: the batches of one turn are, together, consecutive batches of the original.
-
-    `dataloader` itself stays as it is.
 
     >>> from burn import NdArray
     >>> from burn.data.dataloader import DataLoaderBuilder, split_dataloader

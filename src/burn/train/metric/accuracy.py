@@ -30,9 +30,7 @@ class AccuracyInput:
 
 @dataclass(frozen=True)
 class TopKAccuracyInput(AccuracyInput):
-    """What `AccuracyInput` is, for the top-k accuracy.
-
-    `outputs` are scores, `targets` the right classes.
+    """What `AccuracyInput` is, for the top-k accuracy: scores (`outputs`) and the right classes (`targets`).
 
     >>> from burn.train.metric import MetricMetadata, TopKAccuracyInput, TopKAccuracyMetric
     >>> batch = TopKAccuracyInput([[0.1, 0.6, 0.3], [0.7, 0.2, 0.1]], [2, 2])

@@ -18,9 +18,7 @@ from burn.train.metric.sequences import Texts, paired
 
 @dataclass(frozen=True)
 class BleuInput:
-    """Translations and references, one for each: token numbers (batch, length), or strings.
-
-    They are `outputs` and `targets`.
+    """Translations (`outputs`) and references (`targets`), one for each: token numbers (batch, length), or strings.
 
     >>> from burn.train.metric import BleuInput, BleuScore, MetricMetadata
     >>> batch = BleuInput(["the cat sat on the mat"], ["the cat sat on a mat"])
@@ -36,9 +34,8 @@ class BleuInput:
 class BleuSmoothing:
     """What stands for a length of runs of which none is shared: without it the score is 0 then.
 
-    `BleuSmoothing.Nothing()`, `BleuSmoothing.AddEpsilon(0.1)`, `BleuSmoothing.Exponential()` (halves each time).
-
-    `kind` and `epsilon`, what is added, are how it is kept.
+    `BleuSmoothing.Nothing()`, `BleuSmoothing.AddEpsilon(0.1)` (its `kind` and `epsilon`), `BleuSmoothing.Exponential()`
+    (halves each time).
 
     >>> from burn.train.metric import BleuInput, BleuScore, BleuSmoothing, MetricMetadata
     >>> batch = BleuInput(["the cat sat"], ["the cat slept"])

@@ -40,9 +40,7 @@ class ClassReduction(Enum):
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """What counts as a prediction: `DecisionRule.Threshold(0.5)` or `DecisionRule.TopK(1)`.
-
-    `kind` and `number` are how it is kept.
+    """What counts as a prediction: `DecisionRule.Threshold(0.5)` or `DecisionRule.TopK(1)`, a `kind` with its `number`.
 
     >>> from burn.train.metric import ClassReduction, DecisionRule, FBetaScoreMetric
     >>> FBetaScoreMetric(2.0, DecisionRule.TopK(1), ClassReduction.Micro, labels=False).name()
@@ -70,9 +68,7 @@ class DecisionRule:
 
 @dataclass(frozen=True)
 class ConfusionStatsInput:
-    """Scores (items, classes), and targets: a table (items, classes) of what is true, or classes (items,).
-
-    They are `predictions` and `targets`.
+    """Scores (`predictions`: items, classes), and `targets`: a table of what is true, or classes (items,).
 
     >>> from burn.train.metric import ConfusionStatsInput, MetricMetadata, RecallMetric
     >>> batch = ConfusionStatsInput([[0.9, 0.1], [0.6, 0.7]], [[1, 0], [0, 1]])

@@ -15,11 +15,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class DiceInput:
-    """Masks of zeros and ones, predicted and right, both (batch, classes, ...).
+    """Masks of zeros and ones, predicted (`outputs`) and right (`targets`), both (batch, classes, ...).
 
-    They are `outputs` and `targets`.
-
-    >>> import numpy as np
     >>> from burn.train.metric import DiceInput, DiceMetric, MetricMetadata
     >>> masks = np.array([[[[1, 1], [0, 0]]]])  # (1, 1, 2, 2)
     >>> DiceMetric().update(DiceInput(masks, masks), MetricMetadata.fake()).formatted

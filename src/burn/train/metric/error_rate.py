@@ -13,9 +13,7 @@ from burn.train.metric.sequences import Texts, edit_distances, paired
 
 @dataclass(frozen=True)
 class CerInput:
-    """Transcriptions and references: token numbers (batch, length) that stand for characters, or strings.
-
-    They are `outputs` and `targets`.
+    """Transcriptions (`outputs`) and references (`targets`): numbers (batch, length) for characters, or strings.
 
     >>> from burn.train.metric import CerInput, CharErrorRate, MetricMetadata
     >>> CharErrorRate().update(CerInput(["kitten"], ["sitting"]), MetricMetadata.fake()).formatted
@@ -28,9 +26,7 @@ class CerInput:
 
 @dataclass(frozen=True)
 class WerInput:
-    """Transcriptions and references: token numbers (batch, length) that stand for words, or strings.
-
-    They are `outputs` and `targets`.
+    """Transcriptions (`outputs`) and references (`targets`): numbers (batch, length) for words, or strings.
 
     >>> from burn.train.metric import MetricMetadata, WerInput, WordErrorRate
     >>> WordErrorRate().update(WerInput(["the cat sat"], ["the cat sat down"]), MetricMetadata.fake()).formatted

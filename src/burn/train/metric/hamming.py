@@ -14,9 +14,7 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class HammingScoreInput:
-    """Scores and what is true, both (items, labels).
-
-    They are `outputs` and `targets`.
+    """Scores (`outputs`) and what is true (`targets`), both (items, labels).
 
     >>> from burn.train.metric import HammingScore, HammingScoreInput, MetricMetadata
     >>> batch = HammingScoreInput([[0.9, 0.1, 0.6]], [[1, 0, 0]])

@@ -16,11 +16,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class ImagePairInput:
-    """Images and their originals, both (batch, channels, height, width).
+    """Images (`outputs`) and their originals (`targets`), both (batch, channels, height, width).
 
-    They are `outputs` and `targets`.
-
-    >>> import numpy as np
     >>> from burn.train.metric import ImagePairInput, MetricMetadata, PsnrMetric
     >>> images = np.full((1, 3, 8, 8), 0.5)
     >>> PsnrMetric().update(ImagePairInput(images, images + 0.1), MetricMetadata.fake()).formatted

@@ -15,11 +15,8 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class PerplexityInput:
-    """Logits (tokens, vocabulary) and the right tokens (tokens,); also (batch, length, ...) and (batch, length).
+    """Logits (`outputs`: tokens, vocabulary) and the right tokens (`targets`); both may have a dim of batches before.
 
-    They are `outputs` and `targets`.
-
-    >>> import numpy as np
     >>> from burn.train.metric import MetricMetadata, PerplexityInput, PerplexityMetric
     >>> batch = PerplexityInput(np.zeros((2, 3, 10)), np.ones((2, 3), int))
     >>> PerplexityMetric().update(batch, MetricMetadata.fake()).formatted

@@ -26,11 +26,9 @@ SMALL = 2048
 
 @dataclass(frozen=True)
 class RankingInput:
-    """Scores (items, classes) or (items,), and targets: classes (items,), or a table (items, classes) of what is true.
+    """Scores (`outputs`: items, classes, or items alone), and `targets`: classes (items,), or a table of what is true.
 
     Scores are probabilities or logits of a softmax: rows that are no probabilities are made some.
-
-    They are `outputs` and `targets`.
 
     >>> from burn.train.metric import AurocMetric, MetricMetadata, RankingInput
     >>> batch = RankingInput([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0])
@@ -155,10 +153,9 @@ class RankingMetric(StateMetric[RankingInput]):
 class AurocMetric(RankingMetric):
     """The area under the receiver operating characteristic, in percent: how often a true item is ahead of another.
 
-    Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`. Equal scores count half. A batch
-    with one kind of items only counts as 50 %.
-
-    `kind` is one of them, `class_reduction` a `ClassReduction` (Macro).
+    Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`, which is its `kind`;
+    `class_reduction` is Macro, if nothing is said. Equal scores count half. A batch with one kind of items only counts
+    as 50 %.
 
     >>> from burn.train.metric import AurocMetric, MetricMetadata, RankingInput
     >>> metric = AurocMetric.multiclass()
@@ -183,9 +180,8 @@ class AurocMetric(RankingMetric):
 class AucPrMetric(RankingMetric):
     """The area under the curve of precision over recall, as average precision, in percent.
 
-    Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`.
-
-    `kind` is one of them, `class_reduction` a `ClassReduction` (Macro).
+    Make one with `binary`, `multiclass` (each class against the rest) or `multilabel`, which is its `kind`;
+    `class_reduction` is Macro, if nothing is said.
 
     >>> from burn.train.metric import AucPrMetric, MetricMetadata, RankingInput
     >>> metric = AucPrMetric.binary()

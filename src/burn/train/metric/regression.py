@@ -15,9 +15,7 @@ from burn.train.metric.protocol import MetricEntry, MetricMetadata
 
 @dataclass(frozen=True)
 class RegressionInput:
-    """Predictions and the truth, of one shape.
-
-    They are `outputs` and `targets`.
+    """Predictions (`outputs`) and the truth (`targets`), of one shape.
 
     >>> from burn.train.metric import MeanAbsoluteErrorMetric, MetricMetadata, RegressionInput
     >>> MeanAbsoluteErrorMetric().update(RegressionInput([1.0, 2.0], [1.0, 4.0]), MetricMetadata.fake()).formatted

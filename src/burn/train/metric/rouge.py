@@ -14,9 +14,7 @@ from burn.train.metric.sequences import Texts, common_lengths, paired
 
 @dataclass(frozen=True)
 class RougeLInput:
-    """Summaries and references, one for each: token numbers (batch, length), or strings.
-
-    They are `outputs` and `targets`.
+    """Summaries (`outputs`) and references (`targets`), one for each: token numbers (batch, length), or strings.
 
     >>> from burn.train.metric import MetricMetadata, RougeLInput, RougeLScore
     >>> RougeLScore().update(RougeLInput(["the cat sat"], ["the old cat sat down"]), MetricMetadata.fake()).formatted

@@ -14,9 +14,7 @@ I = TypeVar("I")  # noqa: E741
 
 
 class ComposedDataset(Dataset[I]):
-    """The items of the first dataset, then those of the second, and so on. Nothing is copied.
-
-    It begins anew with `datasets` in their order.
+    """The items of the first of `datasets`, then those of the second, and so on. Nothing is copied.
 
     >>> from burn.data.dataset.transform import ComposedDataset
     >>> both = ComposedDataset([["a", "b"], ["c"]])

@@ -17,12 +17,10 @@ I = TypeVar("I")  # noqa: E741
 def random_split(
     dataset: Source[I], lengths: Sequence[int] | Sequence[float], seed: int | None = None
 ) -> list[SelectionDataset[I]]:
-    """Random parts of a dataset that share no item; as `torch.utils.data.random_split`.
+    """Random parts of `dataset` that share no item; as `torch.utils.data.random_split`.
 
     `lengths` are numbers of items that sum to the length, or shares that sum to 1. With shares, what rounding leaves
-    over goes to the first parts, one item each.
-
-    With a `seed` the parts are the same each time. `dataset` itself stays as it is.
+    over goes to the first parts, one item each. With a `seed` the parts are the same each time.
 
     >>> from burn.data.dataset.transform import random_split
     >>> train, valid = random_split(range(10), [0.8, 0.2], seed=1)
