@@ -93,14 +93,11 @@ class EvaluatorBuilder:
 class Evaluator:
     """Evaluates a model in inference mode. `EvaluatorBuilder` makes one, and shows how.
 
-    >>> import burn
-    >>> from burn.train import EvaluatorBuilder, LossMetric
-    >>> from burn.train.metric import LossInput, register_adaptor
+    >>> from burn.train import EvaluatorBuilder, LossMetric, RegressionOutput
     >>> class Constant(burn.Module):
     ...     weight: burn.Param
     ...     def valid_step(self, batch):
-    ...         return LossInput((self.weight - batch).abs().mean())
-    >>> _ = register_adaptor(LossInput, LossInput, lambda item: item)
+    ...         return RegressionOutput((self.weight - batch).abs().mean(), self.weight, batch)
     >>> evaluator = EvaluatorBuilder("artifacts").metrics([LossMetric()]).build(Constant(burn.Param.from_data([1.0])))
     >>> evaluator.eval_all({"day": [burn.tensor([1.5])], "night": [burn.tensor([3.0])]})
     {'day': {'Loss': 0.5}, 'night': {'Loss': 2.0}}
