@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from burn import NdArray
+
 ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 EXPECTED = re.compile(r"^\s*reveal_type\(.*\)  # (.+)$")
@@ -98,3 +100,9 @@ def test_the_comparison_reports_what_is_accepted_refused_or_inferred_otherwise()
     assert any("is inferred as nothing" in each for each in faults([]))
     accepted = next(path for path in CASES if path.name == "accepted.py")
     assert any("is refused: odd" in each for each in faults([Finding(str(accepted), 1, True, "odd")]))
+
+
+def test_the_training_script_runs(tmp_path: Path) -> None:
+    from tests.typing.cases import training
+
+    assert training.main(tmp_path, NdArray()) > 0

@@ -141,7 +141,7 @@ class Fields:
         cls.__scope = scope_of_caller(cls)
         cls.__tables = {}
 
-    def __init__(self, /, *args: Any, **given: Any) -> None:
+    def __init__(self, /, *args: object, **given: object) -> None:
         cls = type(self)
         table = cls.__tables.get(()) or cls._table()
         faults = Faults()

@@ -89,7 +89,7 @@ class SimpleOptimizer:
         """The numbers of an update; computed once for all parameters of the same time. Pass them to `update`."""
         return lr
 
-    def update(self, coefficients: Any, tensor: Tensor, gradient: Tensor, state: Any) -> tuple[Tensor, Any]:
+    def update(self, coefficients: Any, tensor: Tensor, gradient: Tensor, state: Any, /) -> tuple[Tensor, Any]:
         """The new values of a parameter and its new state; `state` is None at the first update."""
         raise NotImplementedError(
             f"{type(self).__name__} has no update; write def update(self, lr, tensor, gradient, state)"

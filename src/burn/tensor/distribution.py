@@ -39,7 +39,7 @@ class Distribution:
 
     __slots__ = ()
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Distribution:
+    def __new__(cls, *args: object, **kwargs: object) -> Distribution:
         if cls is Distribution:
             raise ArgumentError(
                 "Distribution: choose one of Distribution.Default, Distribution.Bernoulli(p), "

@@ -90,7 +90,7 @@ class Tensor(
     __array_ufunc__ = None
     __tree_leaf__ = True
 
-    def __init__(self, handle: Any, device: B = NO_SHAPE, dtype: DType = NO_SHAPE, shape: Shape = NO_SHAPE) -> None:
+    def __init__(self, handle: object, device: B = NO_SHAPE, dtype: DType = NO_SHAPE, shape: Shape = NO_SHAPE) -> None:
         if shape is NO_SHAPE:
             raise DTypeError("Tensor: make one with burn.tensor(data, device=...) or Tensor.from_data(data, device)")
         self.handle = handle
