@@ -100,7 +100,7 @@ def run(device: Device, config: TrainingConfig) -> Network:
     def step(model, optim, x, targets, lr):
         loss = loss_function(model(x), targets)
         grads = GradientsParams.from_grads(loss.backward(), model)
-        return optim.step(lr, model, grads), loss.inner()
+        return optim.step(lr, model, grads), loss
 
     for epoch in range(1, config.num_epochs + 1):
         losses = []

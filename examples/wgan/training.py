@@ -87,7 +87,7 @@ def train(device: Device, dataset: Dataset[MnistItem], config: TrainingConfig, a
     def generator_step(generator: Generator, optim: Any, critic: Discriminator, count: int, lr: float) -> Any:
         loss = -critic(generator(noise(count, latent, device))).mean()
         grads = GradientsParams.from_grads(loss.backward(), generator)
-        return optim.step(lr, generator, grads), loss.inner()
+        return optim.step(lr, generator, grads), loss
 
     loader = DataLoaderBuilder(ImageBatcher()).batch_size(config.batch_size).shuffle(config.seed).build(dataset)
     for epoch in range(1, config.num_epochs + 1):

@@ -7,12 +7,13 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import burn
-from burn import ArgumentError, CaptureWarning, Cpu, Distribution, Fusion, NdArray, Tensor
+from burn import ArgumentError, AutodiffError, CaptureWarning, Cpu, Distribution, Fusion, NdArray, Tensor
 from burn.tensor import activation
 
 DEVICES = pytest.mark.parametrize("device", [Cpu(), Fusion(NdArray())], ids=repr)
@@ -327,13 +328,65 @@ def test_without_a_fused_device_it_runs_plainly_with_one_warning():
         assert captured(x).tolist() == [2.0]
 
 
-def test_a_result_with_a_graph_runs_plainly():
-    device = Cpu()
-    captured = burn.compile(lambda x: x * 2.0)
-    x = burn.tensor([1.0], device=device.autodiff()).require_grad()
-    with pytest.warns(CaptureWarning, match="a result carries a graph"):
-        y = captured(x)
-    assert x.grad(y.backward()).tolist() == [2.0]
+@pytest.mark.parametrize("device", [Cpu().autodiff(), Fusion(NdArray()).autodiff(), NdArray().autodiff()], ids=repr)
+def test_results_come_back_without_their_graphs(device):
+    class Found(NamedTuple):
+        loss: Any
+        scores: Any
+
+    @burn.compile(notice=lambda reason: None)
+    def step(x, w):
+        scores = x * w
+        loss = (scores * scores).sum()
+        return Found(loss, scores), {"gradient": w.grad(loss.backward()), "w": w}, [loss, 1.5, loss]
+
+    w = burn.tensor([3.0], device=device).require_grad()
+    for number in range(4):
+        x = burn.tensor([float(number)], device=device)
+        found, others, listed = step(x, w)
+        assert [each.item() for each in (found.loss, found.scores, listed[0])] == [
+            9.0 * number**2, 3.0 * number, 9.0 * number**2,
+        ]  # fmt: skip
+        assert others["gradient"].tolist() == [6.0 * number**2]
+        assert others["w"] is w
+        assert listed[1] == 1.5
+        assert listed[0] is listed[2]
+        for result in (found.loss, found.scores):
+            assert result.device is device
+            assert not result.is_require_grad()
+            with pytest.raises(AutodiffError):
+                result.backward()
+    fused = not isinstance(device.inner(), NdArray)
+    assert len(step.ready) == (1 if fused else 0)
+
+
+def test_what_a_captured_function_gives_to_another_keeps_its_graph():
+    device = Cpu().autodiff()
+    forward = burn.compile(lambda x, w: (x * w).sum())
+
+    @burn.compile
+    def step(x, w):
+        return w.grad(forward(x, w).backward())
+
+    w = burn.tensor([3.0, 1.0], device=device).require_grad()
+    for _ in range(4):
+        assert step(burn.tensor([2.0, 5.0], device=device), w).tolist() == [2.0, 5.0]
+    assert len(step.ready) == 1
+
+
+def test_a_name_that_is_bound_to_a_tensor_with_a_graph_runs_plainly():
+    kept = None
+
+    @burn.compile
+    def step(x):
+        nonlocal kept
+        kept = x * 2.0
+        return kept.detach()
+
+    x = burn.tensor([1.0], device=Cpu().autodiff()).require_grad()
+    with pytest.warns(CaptureWarning, match="what is kept carries a graph"):
+        step(x)
+    assert x.grad(kept.backward()).tolist() == [2.0]
 
 
 def test_an_exception_inside_leaves_everything_usable():

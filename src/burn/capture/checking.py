@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from burn.capture.call import After, Call
-from burn.capture.leaves import lazy_handle
+from burn.capture.leaves import detached, lazy_handle
 from burn.capture.recording import Capture
 from burn.tensor import Tensor
 
@@ -19,7 +19,7 @@ def expected(capture: Capture, call: Call, function: Callable[..., Any]) -> Afte
     state = generator.state()
     try:
         args, kwargs = call.arguments(call.leaves)
-        after = After(call, call.leaves, args, kwargs, function(*args, **kwargs))
+        after = After(call, call.leaves, args, kwargs, detached(function(*args, **kwargs)))
         for leaf in after.leaves:
             if isinstance(leaf, Tensor):
                 lazy_handle(leaf).force()

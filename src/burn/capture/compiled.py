@@ -15,7 +15,7 @@ from burn.capture.arrays import as_arrays, as_tensors, holds_arrays
 from burn.capture.call import After, Call
 from burn.capture.checking import compare, expected
 from burn.capture.ints import MOST_VALUES, Ints
-from burn.capture.leaves import fused_device, places, unfit
+from burn.capture.leaves import detached, fused_device, places, unfit
 from burn.capture.quick import MISS
 from burn.capture.recording import Capture, Recording
 from burn.capture.replay import Replay, is_donated
@@ -249,31 +249,36 @@ class Compiled(Generic[P, R]):
         """A call that does not look like the one before."""
         self._not_quick += 1
         if self.always_plain:
-            return self.function(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         try:
             call = Call(self.surroundings, args, kwargs)
         except Exception as error:  # an object of the user's that does not like to be looked at
             deep = isinstance(error, RecursionError)
             why = "is nested too deeply to" if deep else f"raises {type(error).__name__} ({error}), and cannot"
             self._notice(f"what it is given {why} be taken apart")
-            return self.function(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         capture = self.captured(call)
         if capture is not None and capture.device.stream.on_flush is None:
             return self._replay(capture, call)
         if holds_arrays((args, kwargs)):
             self._notice("an argument is a NumPy array; give it to .numpy(...), or write burn.tensor(...) around it")
-            return self.function(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         device = fused_device(call.leaves)
         if device is None:
             self._notice(f"no argument lives on a fused device such as Cpu(): {places(call.leaves)}")
-            return self.function(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         if device.stream.on_flush is not None or call.key in self.plain:  # inside of another capture: part of that
-            return self.function(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         fault = unfit(call.leaves, device)
         if fault:
             self._give_up(call.key, fault)
-            return self.function(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         return self._record(device, call)
+
+    def _run_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function; its results are without graphs, as those of a replay are, but inside another capture."""
+        result = self.function(*args, **kwargs)
+        return result if Recording.here() else detached(result)
 
     def captured(self, call: Call) -> Capture | None:
         """The capture that a `call` would replay.
@@ -445,7 +450,7 @@ class Compiled(Generic[P, R]):
         leaves = replay.match(call.args, call.kwargs)
         if leaves is None:  # another thread changed the surroundings meanwhile
             capture.idle.append(replay)
-            return self.function(*call.args, **call.kwargs)
+            return self._run_plainly(call.args, call.kwargs)
         result = replay.run(leaves)
         self.calls += 1
         if self.on_first_replay is not None:

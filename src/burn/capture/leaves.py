@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from burn.backend.autodiff import Autodiff
@@ -38,10 +39,46 @@ def unfit(leaves: list[Any], device: Fusion[Any]) -> str:
             continue
         if fused_device([leaf]) is not device:
             return f"a tensor lives on {leaf.device!r}, the others on {device!r}"
-        node = leaf.handle.node if isinstance(leaf.device, Autodiff) else None
-        if node is not None and (node.parents or not node.keep):
+        if carries_graph(leaf):
             return "an argument carries a graph; pass it with .detach() or .inner()"
     return ""
+
+
+def carries_graph(leaf: Any) -> bool:
+    """Whether a tensor is the result of tracked operations, which a replay does not record."""
+    if not isinstance(leaf, Tensor) or not isinstance(leaf.device, Autodiff):
+        return False
+    node = leaf.handle.node
+    return node is not None and (bool(node.parents) or not node.keep)
+
+
+def detached(value: Any) -> Any:
+    """A result without graphs: its tensors, those in lists, tuples, dicts and dataclasses too, cut off from theirs.
+
+    What has no graph is the same object as before, and a tensor found twice stays one.
+    """
+    return _detached(value, {})
+
+
+def _detached(value: Any, known: dict[int, Any]) -> Any:
+    if isinstance(value, Tensor):
+        if not carries_graph(value):
+            return value
+        return known.setdefault(id(value), value.detach())
+    kind = type(value)
+    if kind is dict:
+        pairs = {key: _detached(each, known) for key, each in value.items()}
+        return pairs if any(pairs[key] is not each for key, each in value.items()) else value
+    if isinstance(value, list | tuple) and (kind is list or kind is tuple or hasattr(kind, "_make")):
+        parts = [_detached(each, known) for each in value]
+        if all(new is old for new, old in zip(parts, value, strict=True)):
+            return value
+        return kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [(each.name, getattr(value, each.name)) for each in dataclasses.fields(value) if each.init]
+        changed = {name: new for name, old in fields if (new := _detached(old, known)) is not old}
+        return dataclasses.replace(value, **changed) if changed else value
+    return value
 
 
 def described(leaf: Any, fixed: bool) -> tuple[Any, ...]:

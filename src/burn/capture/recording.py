@@ -18,7 +18,7 @@ from burn.backend.fusion.handle import Lazy
 from burn.backend.fusion.stream import Draw, Stream
 from burn.capture.call import After, Call, Part
 from burn.capture.guards import Guards
-from burn.capture.leaves import layers_above, lazy_handle
+from burn.capture.leaves import carries_graph, detached, layers_above, lazy_handle
 from burn.capture.looks import same_atom
 from burn.capture.numbers import Numbers
 from burn.capture.trust import Ignore, where
@@ -31,6 +31,7 @@ from burn.tensor import Tensor
 from burn.tree import opaque_values
 
 _counting = threading.Lock()
+_depth = threading.local()
 
 
 class Capture:
@@ -183,8 +184,14 @@ class Recording:
         args, kwargs = call.arguments(self.leaves)
         try:
             call.put(self.leaves)
-            with self.watch:
-                result = function(*args, **kwargs)
+            before, _depth.recording = Recording.here(), True
+            try:
+                with self.watch:
+                    result = function(*args, **kwargs)
+            finally:
+                _depth.recording = before
+            if not before:
+                result = detached(result)
             return After(call, self.leaves, args, kwargs, result)
         except BaseException:
             self.family.is_open = False
@@ -194,6 +201,11 @@ class Recording:
             with _counting:
                 Recording.active -= 1
             stream.on_flush = None
+
+    @staticmethod
+    def here() -> bool:
+        """Whether this thread is inside of a function that is recorded."""
+        return getattr(_depth, "recording", False)
 
     def note_read(self, index: int) -> None:
         """A run-time number became a Python number."""
@@ -295,11 +307,10 @@ class Recording:
                 return None
             tracked = False
             if isinstance(leaf.device, Autodiff):
-                node = leaf.handle.node
-                if node is not None and (not node.keep or node.parents):
-                    self.reason = "a result carries a graph; return results of backward, or .inner() of the tensor"
+                if carries_graph(leaf):
+                    self.reason = "what is kept carries a graph; keep .detach() of the tensor"
                     return None
-                tracked = node is not None
+                tracked = leaf.handle.node is not None
             handle = lazy_handle(leaf)
             if id(handle) in handles:
                 templates.append(Template("input", handles[id(handle)], leaf.device, tracked))
