@@ -74,6 +74,11 @@ class IndexingError(BurnError, IndexError):
     burn.errors.IndexingError: select: index 5 is out of range for dim 0 of size 2
     """
 
+    index: int | None = None
+    """The index value, where it was found in data."""
+    size: int | None = None
+    """The size of the dimension it addresses."""
+
 
 class ArgumentError(BurnError, ValueError):
     """A Python argument outside the values the operation takes.

@@ -22,7 +22,7 @@ from typing_extensions import dataclass_transform
 
 from burn.device import Device
 from burn.errors import ArgumentError, DeviceError
-from burn.guesses import missing_attribute
+from burn.guesses import called_with, missing_attribute
 from burn.module import display, making, recording
 from burn.module.call import typed_by_forward
 from burn.module.fields import bind, field_names
@@ -385,6 +385,7 @@ class Module:
 
         return self._with(param, constant=lambda tensor: tensor.no_grad(), finish=lambda made: _set_mode(made, "infer"))
 
+    @called_with("write model = model.valid() for inference")
     def train(self) -> Self:
         """This module in mode `auto`: it trains on devices with autodiff.
 
@@ -620,4 +621,4 @@ def _value(param: Param, new: Any) -> Any:
 
 def _check_device(operation: str, device: Any) -> None:
     if not isinstance(device, Device):
-        raise DeviceError(f"{operation}: needs a device such as Cpu(), got {device!r}")
+        raise DeviceError(f"{operation}: needs a device such as burn.Cpu(), got {device!r}")

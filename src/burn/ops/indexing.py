@@ -467,13 +467,20 @@ def _one_hot_rule(op: Op, x: Any, num_classes: Any) -> Any:
 def one_hot(x: Tensor[B], num_classes: int) -> Tensor[B]:
     """Turn each class number into a vector that is 1 at its place and 0 elsewhere.
 
+    A number outside the classes is an error; `one_hot_fill` counts negative ones from the end and passes over others.
+
     Arguments:
         num_classes: the length of the vectors.
 
     >>> burn.tensor([0, 2]).one_hot(3).tolist()
     [[1, 0, 0], [0, 0, 1]]
     """
-    return one_hot_fill(x, num_classes, 1, 0, -1)
+    classes = x.cast(x.device.int_dtype).reshape((-1,))
+    try:
+        known: Any = select(positions(num_classes, x.device), 0, classes)
+    except IndexingError as error:
+        raise reference.not_a_class("one_hot", error) from None
+    return one_hot_fill(known.reshape(x.shape).cast(x.dtype), num_classes, 1, 0, -1)
 
 
 def _one_hot_fill_rule(op: Op, x: Any, num_classes: Any, on_value: Any, off_value: Any, axis_: Any) -> Any:

@@ -20,7 +20,18 @@ COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maxim
 
 def out_of_range(operation: str, index: int, dim: int, size: int) -> IndexingError:
     """The error for an index value outside its dim."""
-    return IndexingError(f"{operation}: index {index} is out of range for dim {dim} of size {size}")
+    error = IndexingError(f"{operation}: index {index} is out of range for dim {dim} of size {size}")
+    error.index, error.size = index, size
+    return error
+
+
+def not_a_class(operation: str, error: IndexingError) -> IndexingError:
+    """The error for the number of a class that there is not, where a class was looked up by its number."""
+    if error.size is None:
+        return error
+    return IndexingError(
+        f"{operation}: class {error.index} is out of range: there are {error.size}, 0 to {error.size - 1}"
+    )
 
 
 def checked(operation: str, indices: Array, dim: int, size: int) -> Array:

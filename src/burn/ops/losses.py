@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from burn.errors import ShapeError
+from burn.errors import IndexingError, ShapeError
 from burn.ops.declare import composite, floating, integral
+from burn.ops.indexing_references import not_a_class
 from burn.ops.movement import positions
 from burn.ops.op import Op
 from burn.ops.softmax import log_softmax, softmax
@@ -50,4 +51,8 @@ def cross_entropy(logits: Tensor[B], targets: Tensor[Any]) -> Tensor[B]:
     TensorData([0.12692805, 0.12692805], shape=[2], dtype=f32)
     """
     last = len(logits.shape) - 1
-    return log_softmax(logits, last).gather(last, targets.unsqueeze_dim(last)).squeeze_dim(last).neg()
+    try:
+        chosen = log_softmax(logits, last).gather(last, targets.unsqueeze_dim(last))
+    except IndexingError as error:
+        raise not_a_class("cross_entropy", error) from None
+    return chosen.squeeze_dim(last).neg()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from burn.errors import ArgumentError
 from burn.module import Module
 from burn.module.display import Content
 from burn.ops import activation
@@ -19,7 +22,12 @@ class Gelu(Module):
     [-0.0455  0.      2.996 ]
     """
 
-    approximate: bool = False
+    approximate: bool
+
+    def __init__(self, approximate: bool | Literal["none", "tanh"] = False) -> None:
+        if approximate not in (False, True, "none", "tanh"):
+            raise ArgumentError(f"Gelu: approximate is False or True (or 'none' or 'tanh'), got {approximate!r}")
+        self.approximate = approximate in (True, "tanh")
 
     @classmethod
     def new_approximate(cls) -> Gelu:
