@@ -562,7 +562,7 @@ def attention(
     bias: Tensor[Any] | None = None,
     options: AttentionModuleOptions | None = None,
 ) -> Tensor[B]:
-    """Compute `softmax(query @ keyᵀ * scale + bias) @ value` over (batch, heads, length, size).
+    """Compute `softmax(query @ keyᵀ * scale + bias) @ value` over (..., length, size).
 
     Arguments:
         mask: where it is true, a key is hidden from a query.
