@@ -26,14 +26,15 @@ def setting(default: Any, text: str, **more: Any) -> Any:
 class Settings:
     """How a server is run; `furnace --help` lists every setting with its default.
 
-    - `model_path`, `model_repository`: what is served
-    - `host`, `port`, `grpc_port`, `workers`, `device`: where
-    - `max_concurrent_requests`, `max_batch_size`, `batch_delay_ms`: how requests share runs
-    - `request_timeout_ms`, `header_timeout_s`, `body_timeout_s`, `drain_seconds`: how long things may take
-    - `max_body_mb`, `max_elements`, `max_connections`: how large they may be
-    - `api_key_file`, `tls_cert`, `tls_key`, `cors_origin`: who may ask
-    - `allow_non_finite`, `allow_source`, `allow_repository_control`: what is refused otherwise
-    - `reload`, `log_level`, `log_format`: watching files, and the log
+    Arguments:
+        model_path, model_repository: what is served.
+        host, port, grpc_port, workers, device: where.
+        max_concurrent_requests, max_batch_size, batch_delay_ms: how requests share runs.
+        request_timeout_ms, header_timeout_s, body_timeout_s, drain_seconds: how long things may take.
+        max_body_mb, max_elements, max_connections: how large they may be.
+        api_key_file, tls_cert, tls_key, cors_origin: who may ask.
+        allow_non_finite, allow_source, allow_repository_control: what is refused otherwise.
+        reload, log_level, log_format: watching files, and the log.
 
     >>> from furnace import Settings
     >>> settings = Settings(port=8080, max_batch_size=64)

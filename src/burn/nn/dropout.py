@@ -15,7 +15,8 @@ from burn.tensor import Distribution, Tensor
 class DropoutConfig(Config):
     """Settings of `Dropout`; `init(device=None)` makes it.
 
-    - `prob`: the probability with which an element becomes zero
+    Arguments:
+        prob: the probability with which an element becomes zero.
 
     >>> nn.DropoutConfig(0.5).init()
     Dropout {prob: 0.5}
@@ -35,7 +36,8 @@ class Dropout(Module, config=DropoutConfig):
 
     `torch.nn.Dropout`. Any shape to the same; itself outside of training. `mode` says when it trains.
 
-    - `prob`: the probability with which an element becomes zero
+    Arguments:
+        prob: the probability with which an element becomes zero.
 
     >>> dropout = nn.Dropout(0.5)
     >>> dropout(Tensor.ones([2])).tolist()

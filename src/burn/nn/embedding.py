@@ -17,9 +17,10 @@ from burn.tensor import Tensor
 class EmbeddingConfig(Config):
     """Settings of `Embedding`; `init(device=None)` makes it.
 
-    - `n_embedding`: how many vectors the table has
-    - `d_model`: how many elements a vector has
-    - `initializer`: how the table begins; drawn from a normal distribution
+    Arguments:
+        n_embedding: how many vectors the table has.
+        d_model: how many elements a vector has.
+        initializer: how the table begins; drawn from a normal distribution.
 
     >>> nn.EmbeddingConfig(100, 8).init()
     Embedding {n_embedding: 100, d_model: 8, params: 800}
@@ -41,9 +42,10 @@ class Embedding(Module, config=EmbeddingConfig):
 
     `torch.nn.Embedding`. Int (batch, length), or any other shape, to (batch, length, d_model).
 
-    - `n_embedding`: how many vectors the table has
-    - `d_model`: how many elements a vector has
-    - `initializer`: how the table begins; drawn from a normal distribution
+    Arguments:
+        n_embedding: how many vectors the table has.
+        d_model: how many elements a vector has.
+        initializer: how the table begins; drawn from a normal distribution.
 
     >>> layer = nn.Embedding(100, 8)
     >>> layer(burn.tensor([[3, 99, 0]])).shape

@@ -34,10 +34,11 @@ class InterpolateMode(enum.Enum):
 class Interpolate1dConfig(Config):
     """Settings of `Interpolate1d`; `init(device=None)` makes it.
 
-    - `output_size`: the new length
-    - `scale_factor`: a factor in its place
-    - `mode`: an `InterpolateMode`; the nearest element
-    - `align_corners`: whether the centres of the ends stay in place; True
+    Arguments:
+        output_size: the new length.
+        scale_factor: a factor in its place.
+        mode: an `InterpolateMode`; the nearest element.
+        align_corners: whether the centres of the ends stay in place; True.
 
     >>> nn.Interpolate1dConfig(output_size=4).init()
     Interpolate1d {mode: Nearest, output_size: 4, scale_factor: None, align_corners: true}
@@ -61,10 +62,11 @@ class Interpolate1d(Module, config=Interpolate1dConfig):
     `torch.nn.Upsample`. (batch, channels, length) to (batch, channels, output_size or floor(length *
     scale_factor)).
 
-    - `output_size`: the new length
-    - `scale_factor`: a factor in its place
-    - `mode`: an `InterpolateMode`; the nearest element
-    - `align_corners`: whether the centres of the ends stay in place; True
+    Arguments:
+        output_size: the new length.
+        scale_factor: a factor in its place.
+        mode: an `InterpolateMode`; the nearest element.
+        align_corners: whether the centres of the ends stay in place; True.
 
     >>> print(nn.Interpolate1d(output_size=4)(burn.tensor([[[1.0, 2.0]]])).to_data())
     [[[1.0, 1.0, 2.0, 2.0]]]
@@ -102,10 +104,11 @@ class Interpolate1d(Module, config=Interpolate1dConfig):
 class Interpolate2dConfig(Config):
     """Settings of `Interpolate2d`; `init(device=None)` makes it.
 
-    - `output_size`: the new height and width
-    - `scale_factor`: factors in their place
-    - `mode`: an `InterpolateMode`; the nearest element
-    - `align_corners`: whether the centres of the corners stay in place; True
+    Arguments:
+        output_size: the new height and width.
+        scale_factor: factors in their place.
+        mode: an `InterpolateMode`; the nearest element.
+        align_corners: whether the centres of the corners stay in place; True.
 
     >>> nn.Interpolate2dConfig(scale_factor=(2.0, 2.0)).init()
     Interpolate2d {mode: Nearest, output_size: None, scale_factor: [2, 2], align_corners: true}
@@ -127,10 +130,11 @@ class Interpolate2d(Module, config=Interpolate2dConfig):
 
     `torch.nn.Upsample`. To the new size, or to each dim times its factor, rounded down.
 
-    - `output_size`: the new height and width
-    - `scale_factor`: factors in their place
-    - `mode`: an `InterpolateMode`; the nearest element
-    - `align_corners`: whether the centres of the corners stay in place; True
+    Arguments:
+        output_size: the new height and width.
+        scale_factor: factors in their place.
+        mode: an `InterpolateMode`; the nearest element.
+        align_corners: whether the centres of the corners stay in place; True.
 
     >>> layer = nn.Interpolate2d(scale_factor=(2.0, 2.0), mode=nn.InterpolateMode.Linear)
     >>> layer(Tensor.ones([1, 3, 4, 4])).shape

@@ -17,10 +17,11 @@ from burn.tensor import Tensor
 class LinearConfig(Config):
     """Settings of `Linear`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_output`: how many go out
-    - `bias`: whether `b` is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        d_input: how many features come in.
+        d_output: how many go out.
+        bias: whether `b` is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> nn.LinearConfig(3, 4).init()
     Linear {d_input: 3, d_output: 4, bias: true, params: 16}
@@ -49,10 +50,11 @@ class Linear(Module, config=LinearConfig):
 
     `torch.nn.Linear`. (..., d_input) to (..., d_output). The weight is (d_input, d_output).
 
-    - `d_input`: how many features come in
-    - `d_output`: how many go out
-    - `bias`: whether `b` is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        d_input: how many features come in.
+        d_output: how many go out.
+        bias: whether `b` is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Linear(3, 4)
     >>> layer(Tensor.ones([2, 3])).shape

@@ -14,7 +14,8 @@ from burn.tensor import Distribution, Tensor
 class GaussianNoiseConfig(Config):
     """Settings of `GaussianNoise`; `init(device=None)` makes it.
 
-    - `std`: the standard deviation of the noise
+    Arguments:
+        std: the standard deviation of the noise.
 
     >>> nn.GaussianNoiseConfig(0.1).init()
     GaussianNoise {std: 0.1}
@@ -34,7 +35,8 @@ class GaussianNoise(Module, config=GaussianNoiseConfig):
 
     Any shape to the same; itself outside of training.
 
-    - `std`: the standard deviation of the noise
+    Arguments:
+        std: the standard deviation of the noise.
 
     >>> nn.GaussianNoise(0.1)(Tensor.ones([4])).tolist()
     [1.0, 1.0, 1.0, 1.0]

@@ -15,10 +15,11 @@ from burn.tensor import Tensor
 class Unfold4dConfig(Config):
     """Settings of `Unfold4d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a patch
-    - `stride`: from one patch to the next; 1
-    - `dilation`: from one element of a patch to the next; 1
-    - `padding`: zeros around the image; 0
+    Arguments:
+        kernel_size: the size of a patch.
+        stride: from one patch to the next; 1.
+        dilation: from one element of a patch to the next; 1.
+        padding: zeros around the image; 0.
 
     >>> nn.Unfold4dConfig([2, 2]).init()
     Unfold4d {kernel_size: [2, 2], stride: [1, 1], dilation: [1, 1], padding: [0, 0]}
@@ -41,10 +42,11 @@ class Unfold4d(Module, config=Unfold4dConfig):
 
     `torch.nn.Unfold`. (batch, channels, height, width) to (batch, channels * kernel, patches).
 
-    - `kernel_size`: the size of a patch
-    - `stride`: from one patch to the next; 1
-    - `dilation`: from one element of a patch to the next; 1
-    - `padding`: zeros around the image; 0
+    Arguments:
+        kernel_size: the size of a patch.
+        stride: from one patch to the next; 1.
+        dilation: from one element of a patch to the next; 1.
+        padding: zeros around the image; 0.
 
     >>> nn.Unfold4d(2, stride=2)(Tensor.ones([1, 3, 4, 4])).shape
     Shape([1, 12, 4])
@@ -75,11 +77,12 @@ class Unfold4d(Module, config=Unfold4dConfig):
 class Fold4dConfig(Config):
     """Settings of `Fold4d`; `init(device=None)` makes it.
 
-    - `output_size`: height and width of the images
-    - `kernel_size`: the size of a patch
-    - `stride`: from one patch to the next; 1
-    - `dilation`: from one element of a patch to the next; 1
-    - `padding`: zeros around the image; 0
+    Arguments:
+        output_size: height and width of the images.
+        kernel_size: the size of a patch.
+        stride: from one patch to the next; 1.
+        dilation: from one element of a patch to the next; 1.
+        padding: zeros around the image; 0.
 
     >>> nn.Fold4dConfig([4, 4], [2, 2]).init()
     Fold4d {output_size: [4, 4], kernel_size: [2, 2], stride: [1, 1], dilation: [1, 1], padding: [0, 0]}
@@ -104,11 +107,12 @@ class Fold4d(Module, config=Fold4dConfig):
 
     `torch.nn.Fold`. (batch, channels * kernel, patches) to (batch, channels, *output_size).
 
-    - `output_size`: height and width of the images
-    - `kernel_size`: the size of a patch
-    - `stride`: from one patch to the next; 1
-    - `dilation`: from one element of a patch to the next; 1
-    - `padding`: zeros around the image; 0
+    Arguments:
+        output_size: height and width of the images.
+        kernel_size: the size of a patch.
+        stride: from one patch to the next; 1.
+        dilation: from one element of a patch to the next; 1.
+        padding: zeros around the image; 0.
 
     >>> nn.Fold4d(4, 2, stride=2)(Tensor.ones([1, 12, 4])).shape
     Shape([1, 3, 4, 4])

@@ -16,7 +16,8 @@ from burn.tensor import Tensor
 class PixelShuffleConfig(Config):
     """Settings of `PixelShuffle`; `init(device=None)` makes it.
 
-    - `upscale_factor`: by how much height and width grow
+    Arguments:
+        upscale_factor: by how much height and width grow.
 
     >>> nn.PixelShuffleConfig(2).init()
     PixelShuffle {upscale_factor: 2}
@@ -36,7 +37,8 @@ class PixelShuffle(Module, config=PixelShuffleConfig):
     `torch.nn.PixelShuffle`. (batch, channels * factor², height, width) to (batch, channels, height * factor, width
     * factor).
 
-    - `upscale_factor`: by how much height and width grow
+    Arguments:
+        upscale_factor: by how much height and width grow.
 
     >>> nn.PixelShuffle(2)(Tensor.ones([1, 8, 3, 3])).shape
     Shape([1, 2, 6, 6])
@@ -65,7 +67,8 @@ class PixelShuffle(Module, config=PixelShuffleConfig):
 class PixelUnshuffleConfig(Config):
     """Settings of `PixelUnshuffle`; `init(device=None)` makes it.
 
-    - `downscale_factor`: by how much height and width shrink
+    Arguments:
+        downscale_factor: by how much height and width shrink.
 
     >>> nn.PixelUnshuffleConfig(2).init()
     PixelUnshuffle {downscale_factor: 2}
@@ -85,7 +88,8 @@ class PixelUnshuffle(Module, config=PixelUnshuffleConfig):
     `torch.nn.PixelUnshuffle`. (batch, channels, height * factor, width * factor) to (batch, channels * factor²,
     height, width).
 
-    - `downscale_factor`: by how much height and width shrink
+    Arguments:
+        downscale_factor: by how much height and width shrink.
 
     >>> nn.PixelUnshuffle(2)(Tensor.ones([1, 2, 6, 6])).shape
     Shape([1, 8, 3, 3])

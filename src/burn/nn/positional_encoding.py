@@ -18,9 +18,10 @@ from burn.tensor import Tensor
 class PositionalEncodingConfig(Config):
     """Settings of `PositionalEncoding`; `init(device=None)` makes it.
 
-    - `d_model`: the number of features
-    - `max_sequence_size`: the longest sequence, 5000
-    - `max_timescale`: the longest wave in 2 pi positions, 10000
+    Arguments:
+        d_model: the number of features.
+        max_sequence_size: the longest sequence, 5000.
+        max_timescale: the longest wave in 2 pi positions, 10000.
 
     >>> nn.PositionalEncodingConfig(8).init()
     PositionalEncoding {d_model: 8, max_sequence_size: 5000, max_timescale: 10000}
@@ -42,9 +43,10 @@ class PositionalEncoding(Module, config=PositionalEncodingConfig):
 
     (batch, length, d_model) to the same shape.
 
-    - `d_model`: the number of features
-    - `max_sequence_size`: the longest sequence, 5000
-    - `max_timescale`: the longest wave in 2 pi positions, 10000
+    Arguments:
+        d_model: the number of features.
+        max_sequence_size: the longest sequence, 5000.
+        max_timescale: the longest wave in 2 pi positions, 10000.
 
     >>> nn.PositionalEncoding(8)(Tensor.zeros([2, 5, 8])).shape
     Shape([2, 5, 8])

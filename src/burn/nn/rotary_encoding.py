@@ -24,9 +24,10 @@ from burn.tensor import Tensor
 class RotaryEncodingConfig(Config):
     """Settings of `RotaryEncoding`; `init(device=None)` makes it.
 
-    - `max_sequence_length`: how many positions are known at once
-    - `d_model`: the number of features
-    - `theta`: the base of the frequencies, 10000
+    Arguments:
+        max_sequence_length: how many positions are known at once.
+        d_model: the number of features.
+        theta: the base of the frequencies, 10000.
 
     >>> nn.RotaryEncodingConfig(16, 8).init()
     RotaryEncoding {d_model: 8, max_sequence_length: 16}
@@ -66,9 +67,10 @@ class RotaryEncoding(Module, config=RotaryEncodingConfig):
 
     (..., length, d_model) to the same shape.
 
-    - `max_sequence_length`: how many positions are known at once
-    - `d_model`: the number of features
-    - `theta`: the base of the frequencies, 10000
+    Arguments:
+        max_sequence_length: how many positions are known at once.
+        d_model: the number of features.
+        theta: the base of the frequencies, 10000.
 
     >>> nn.RotaryEncoding(16, 8)(Tensor.ones([2, 5, 8])).shape
     Shape([2, 5, 8])

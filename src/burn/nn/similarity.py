@@ -14,8 +14,9 @@ from burn.tensor import Tensor
 class CosineSimilarityConfig(Config):
     """Settings of `CosineSimilarity`; `init(device=None)` makes it.
 
-    - `dim`: the dim of the vectors, 1
-    - `eps`: the smallest length that counts as one, 1e-8
+    Arguments:
+        dim: the dim of the vectors, 1.
+        eps: the smallest length that counts as one, 1e-8.
 
     >>> nn.CosineSimilarityConfig().init()
     CosineSimilarity {dim: 1, eps: 0.00000001}
@@ -34,8 +35,9 @@ class CosineSimilarity(Module, config=CosineSimilarityConfig):
 
     `torch.nn.CosineSimilarity`. `x1` and `x2` of one shape to that shape without `dim`.
 
-    - `dim`: the dim of the vectors, 1
-    - `eps`: the smallest length that counts as one, 1e-8
+    Arguments:
+        dim: the dim of the vectors, 1.
+        eps: the smallest length that counts as one, 1e-8.
 
     >>> print(nn.CosineSimilarity()(burn.tensor([[1.0, 0.0]]), burn.tensor([[3.0, 4.0]])).numpy().round(4))
     [0.6]
@@ -56,8 +58,9 @@ class CosineSimilarity(Module, config=CosineSimilarityConfig):
 class PairwiseDistanceConfig(Config):
     """Settings of `PairwiseDistance`; `init(device=None)` makes it.
 
-    - `p`: the order of the norm, 2
-    - `eps`: added to each difference, 1e-6
+    Arguments:
+        p: the order of the norm, 2.
+        eps: added to each difference, 1e-6.
 
     >>> nn.PairwiseDistanceConfig().init()
     PairwiseDistance {p: 2, eps: 0.000001}
@@ -76,8 +79,9 @@ class PairwiseDistance(Module, config=PairwiseDistanceConfig):
 
     `torch.nn.PairwiseDistance`. `x1` and `x2` (batch, size) to (batch,).
 
-    - `p`: the order of the norm, 2
-    - `eps`: added to each difference, 1e-6
+    Arguments:
+        p: the order of the norm, 2.
+        eps: added to each difference, 1e-6.
 
     >>> print(nn.PairwiseDistance()(burn.tensor([[0.0, 0.0]]), burn.tensor([[3.0, 4.0]])).numpy().round(4))
     [5.]

@@ -17,10 +17,11 @@ from burn.tensor import Tensor
 class AdaGradConfig(Config):
     """Settings of AdaGrad (`torch.optim.Adagrad`): steps that shrink with the sum of all squared gradients so far.
 
-    - `lr_decay`: the rate also falls with the number of steps, `lr / (1 + (time - 1) * lr_decay)`; 0 is not at all
-    - `epsilon`: added to the root
-    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
-    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+    Arguments:
+        lr_decay: the rate also falls with the number of steps, `lr / (1 + (time - 1) * lr_decay)`; 0 is not at all.
+        epsilon: added to the root.
+        weight_decay: an L2 penalty, a number or a `WeightDecayConfig`; None is none.
+        grad_clipping: a `GradientClippingConfig`; None does not clip.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)

@@ -23,11 +23,12 @@ from burn.tensor import Tensor
 class AdamConfig(Config):
     """Settings of Adam (`torch.optim.Adam`): steps of a size that each element's own gradients decide.
 
-    - `beta_1`, `beta_2`: running means of the gradient and of its square over about `1 / (1 - beta)` steps
-    - `epsilon`: added to the root; 1e-5, where PyTorch has 1e-8
-    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
-    - `amsgrad`: use the largest second moment so far
-    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+    Arguments:
+        beta_1, beta_2: running means of the gradient and of its square over about `1 / (1 - beta)` steps.
+        epsilon: added to the root; 1e-5, where PyTorch has 1e-8.
+        weight_decay: an L2 penalty, a number or a `WeightDecayConfig`; None is none.
+        amsgrad: use the largest second moment so far.
+        grad_clipping: a `GradientClippingConfig`; None does not clip.
 
     The learning rate is an argument of each step.
 

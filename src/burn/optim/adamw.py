@@ -16,9 +16,10 @@ from burn.tensor import Tensor
 class AdamWConfig(Config):
     """Settings of AdamW (`torch.optim.AdamW`): Adam with a weight decay that the second moment does not weaken.
 
-    - `beta_1`, `beta_2`, `epsilon`, `amsgrad`, `grad_clipping`: as in `AdamConfig`
-    - `weight_decay`: each step first multiplies the parameter by `1 - lr * weight_decay`
-    - `cautious_weight_decay`: only elements that the step moves towards zero decay
+    Arguments:
+        beta_1, beta_2, epsilon, amsgrad, grad_clipping: as in `AdamConfig`.
+        weight_decay: each step first multiplies the parameter by `1 - lr * weight_decay`.
+        cautious_weight_decay: only elements that the step moves towards zero decay.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)

@@ -17,11 +17,12 @@ from burn.tensor import Tensor
 class AdanConfig(Config):
     """Settings of Adan: adaptive Nesterov momentum, which also follows how gradients change from step to step.
 
-    - `beta_1`, `beta_2`, `beta_3`: running means of gradients, of their differences, of squares
-    - `epsilon`: added to the root
-    - `weight_decay`: divides by `1 + lr * weight_decay` after the step
-    - `no_prox`: multiply by `1 - lr * weight_decay` before the step instead
-    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+    Arguments:
+        beta_1, beta_2, beta_3: running means of gradients, of their differences, of squares.
+        epsilon: added to the root.
+        weight_decay: divides by `1 + lr * weight_decay` after the step.
+        no_prox: multiply by `1 - lr * weight_decay` before the step instead.
+        grad_clipping: a `GradientClippingConfig`; None does not clip.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)

@@ -50,10 +50,11 @@ class LineSearchFn(enum.Enum):
 class LbfgsConfig(Config):
     """Settings of L-BFGS (`torch.optim.LBFGS`): steps that know the curvature from the last few gradients.
 
-    - `max_iter`, `max_eval`: iterations and evaluations of the loss in one step; 5/4 of the iterations if None
-    - `history_size`: how many gradients are remembered
-    - `tolerance_grad`, `tolerance_change`: when a step has converged
-    - `line_search_fn`: `LineSearchFn.StrongWolfe`, or the learning rate is the length of steps
+    Arguments:
+        max_iter, max_eval: iterations and evaluations of the loss in one step; 5/4 of the iterations if None.
+        history_size: how many gradients are remembered.
+        tolerance_grad, tolerance_change: when a step has converged.
+        line_search_fn: `LineSearchFn.StrongWolfe`, or the learning rate is the length of steps.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)

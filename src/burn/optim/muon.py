@@ -48,11 +48,12 @@ class AdjustLrFn(enum.Enum):
 class MuonConfig(Config):
     r"""Settings of Muon (`torch.optim.Muon`): momentum made orthogonal, for matrices only.
 
-    - `weight_decay`: decoupled, as in AdamW; None is none
-    - `momentum`: a `MomentumConfig`
-    - `ns_coefficients`, `ns_steps`, `epsilon`: of the Newton-Schulz iteration that makes it orthogonal
-    - `adjust_lr_fn`: how the learning rate depends on the shape of a matrix
-    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+    Arguments:
+        weight_decay: decoupled, as in AdamW; None is none.
+        momentum: a `MomentumConfig`.
+        ns_coefficients, ns_steps, epsilon: of the Newton-Schulz iteration that makes it orthogonal.
+        adjust_lr_fn: how the learning rate depends on the shape of a matrix.
+        grad_clipping: a `GradientClippingConfig`; None does not clip.
 
     Biases, norms and embeddings want another optimizer:
 

@@ -19,12 +19,13 @@ from burn.tensor import Tensor, TensorData
 class RmsPropConfig(Config):
     """Settings of RMSProp (`torch.optim.RMSprop`): gradients divided by the root of the running mean of their squares.
 
-    - `alpha`: how much of the running mean is kept
-    - `momentum`: how much of the velocity is kept; 0.9, where PyTorch has 0
-    - `epsilon`: added to the root
-    - `centered`: divide by the running standard deviation instead
-    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
-    - `grad_clipping`: a `GradientClippingConfig`; None does not clip
+    Arguments:
+        alpha: how much of the running mean is kept.
+        momentum: how much of the velocity is kept; 0.9, where PyTorch has 0.
+        epsilon: added to the root.
+        centered: divide by the running standard deviation instead.
+        weight_decay: an L2 penalty, a number or a `WeightDecayConfig`; None is none.
+        grad_clipping: a `GradientClippingConfig`; None does not clip.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)

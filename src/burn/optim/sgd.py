@@ -17,9 +17,10 @@ from burn.tensor import Tensor
 class SgdConfig(Config):
     """Settings of stochastic gradient descent (`torch.optim.SGD`): `p - lr * g`.
 
-    - `weight_decay`: an L2 penalty, a number or a `WeightDecayConfig`; None is none
-    - `momentum`: a `MomentumConfig`; None is none
-    - `gradient_clipping`: a `GradientClippingConfig`; None does not clip
+    Arguments:
+        weight_decay: an L2 penalty, a number or a `WeightDecayConfig`; None is none.
+        momentum: a `MomentumConfig`; None is none.
+        gradient_clipping: a `GradientClippingConfig`; None does not clip.
 
     >>> from burn import NdArray, Param, nn
     >>> model = nn.Linear(weight=Param.from_data([[1.0, -2.0]], NdArray().autodiff()), bias=None)

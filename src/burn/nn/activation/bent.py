@@ -15,7 +15,8 @@ from burn.tensor import Distribution, Tensor
 class LeakyReluConfig(Config):
     """Settings of `LeakyRelu`; `init(device=None)` makes it.
 
-    - `negative_slope`: 0.01
+    Arguments:
+        negative_slope: 0.01.
 
     >>> nn.LeakyReluConfig(0.1).init()
     LeakyRelu {negative_slope: 0.1}
@@ -33,7 +34,8 @@ class LeakyRelu(Module, config=LeakyReluConfig):
 
     `torch.nn.LeakyReLU`. Any shape to the same.
 
-    - `negative_slope`: 0.01
+    Arguments:
+        negative_slope: 0.01.
 
     >>> print(nn.LeakyRelu(0.1)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-0.2  0.   3. ]
@@ -53,8 +55,9 @@ class LeakyRelu(Module, config=LeakyReluConfig):
 class RReluConfig(Config):
     """Settings of `RRelu`; `init(device=None)` makes it.
 
-    - `lower`: the smallest slope, 1/8
-    - `upper`: the largest slope, 1/3
+    Arguments:
+        lower: the smallest slope, 1/8.
+        upper: the largest slope, 1/3.
 
     >>> nn.RReluConfig(0.1, 0.3).init()
     RRelu {lower: 0.1, upper: 0.3}
@@ -75,8 +78,9 @@ class RRelu(Module, config=RReluConfig):
 
     `torch.nn.RReLU`. Any shape to the same.
 
-    - `lower`: the smallest slope, 1/8
-    - `upper`: the largest slope, 1/3
+    Arguments:
+        lower: the smallest slope, 1/8.
+        upper: the largest slope, 1/3.
 
     >>> print(nn.RRelu(0.1, 0.3)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-0.4  0.   3. ]
@@ -101,7 +105,8 @@ class RRelu(Module, config=RReluConfig):
 class EluConfig(Config):
     """Settings of `Elu`; `init(device=None)` makes it.
 
-    - `alpha`: where the negative side ends, 1
+    Arguments:
+        alpha: where the negative side ends, 1.
 
     >>> nn.EluConfig(1.0).init()
     Elu {alpha: 1}
@@ -119,7 +124,8 @@ class Elu(Module, config=EluConfig):
 
     `torch.nn.ELU`. Any shape to the same.
 
-    - `alpha`: where the negative side ends, 1
+    Arguments:
+        alpha: where the negative side ends, 1.
 
     >>> print(nn.Elu(1.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-0.8647  0.      3.    ]
@@ -139,7 +145,8 @@ class Elu(Module, config=EluConfig):
 class CeluConfig(Config):
     """Settings of `Celu`; `init(device=None)` makes it.
 
-    - `alpha`: where the negative side ends, 1
+    Arguments:
+        alpha: where the negative side ends, 1.
 
     >>> nn.CeluConfig(2.0).init()
     Celu {alpha: 2}
@@ -159,7 +166,8 @@ class Celu(Module, config=CeluConfig):
 
     `torch.nn.CELU`. Any shape to the same.
 
-    - `alpha`: where the negative side ends, 1
+    Arguments:
+        alpha: where the negative side ends, 1.
 
     >>> print(nn.Celu(2.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-1.2642  0.      3.    ]
@@ -179,8 +187,9 @@ class Celu(Module, config=CeluConfig):
 class HardtanhConfig(Config):
     """Settings of `Hardtanh`; `init(device=None)` makes it.
 
-    - `min_val`: -1
-    - `max_val`: 1
+    Arguments:
+        min_val: -1.
+        max_val: 1.
 
     >>> nn.HardtanhConfig(-1.0, 2.0).init()
     Hardtanh {min_val: -1, max_val: 2}
@@ -201,8 +210,9 @@ class Hardtanh(Module, config=HardtanhConfig):
 
     `torch.nn.Hardtanh`. Any shape to the same.
 
-    - `min_val`: -1
-    - `max_val`: 1
+    Arguments:
+        min_val: -1.
+        max_val: 1.
 
     >>> print(nn.Hardtanh(-1.0, 2.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-1.  0.  2.]
@@ -223,8 +233,9 @@ class Hardtanh(Module, config=HardtanhConfig):
 class ThresholdConfig(Config):
     """Settings of `Threshold`; `init(device=None)` makes it.
 
-    - `threshold`: the largest element that is replaced
-    - `value`: what stands for it
+    Arguments:
+        threshold: the largest element that is replaced.
+        value: what stands for it.
 
     >>> nn.ThresholdConfig(1.0, 0.5).init()
     Threshold {threshold: 1, value: 0.5}
@@ -243,8 +254,9 @@ class Threshold(Module, config=ThresholdConfig):
 
     `torch.nn.Threshold`. Any shape to the same.
 
-    - `threshold`: the largest element that is replaced
-    - `value`: what stands for it
+    Arguments:
+        threshold: the largest element that is replaced.
+        value: what stands for it.
 
     >>> print(nn.Threshold(1.0, 0.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [0.5 0.5 3. ]
@@ -265,7 +277,8 @@ class Threshold(Module, config=ThresholdConfig):
 class ThresholdedReluConfig(Config):
     """Settings of `ThresholdedRelu`; `init(device=None)` makes it.
 
-    - `alpha`: the largest element that is replaced, 1
+    Arguments:
+        alpha: the largest element that is replaced, 1.
 
     >>> nn.ThresholdedReluConfig(1.0).init()
     ThresholdedRelu {alpha: 1}
@@ -283,7 +296,8 @@ class ThresholdedRelu(Module, config=ThresholdedReluConfig):
 
     Any shape to the same.
 
-    - `alpha`: the largest element that is replaced, 1
+    Arguments:
+        alpha: the largest element that is replaced, 1.
 
     >>> print(nn.ThresholdedRelu(1.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [0. 0. 3.]

@@ -34,10 +34,11 @@ class GLU(Module):
 class SwiGluConfig(Config):
     """Settings of `SwiGlu`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_output`: how many go out
-    - `bias`: whether the maps have one; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        d_input: how many features come in.
+        d_output: how many go out.
+        bias: whether the maps have one; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> nn.SwiGluConfig(4, 8).init()
     SwiGlu {d_input: 4, d_output: 8, bias: false, params: 64}
@@ -60,10 +61,11 @@ class SwiGlu(Module, config=SwiGluConfig):
 
     (..., d_input) to (..., d_output).
 
-    - `d_input`: how many features come in
-    - `d_output`: how many go out
-    - `bias`: whether the maps have one; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        d_input: how many features come in.
+        d_output: how many go out.
+        bias: whether the maps have one; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> nn.SwiGlu(4, 8)(Tensor.ones([2, 4])).shape
     Shape([2, 8])

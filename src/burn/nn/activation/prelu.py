@@ -17,8 +17,9 @@ from burn.tensor import Tensor
 class PReluConfig(Config):
     """Settings of `PRelu`; `init(device=None)` makes it.
 
-    - `num_parameters`: 1, or as many as there are channels
-    - `alpha`: the value that slopes begin with, 0.25
+    Arguments:
+        num_parameters: 1, or as many as there are channels.
+        alpha: the value that slopes begin with, 0.25.
 
     >>> nn.PReluConfig().init()
     PRelu {num_parameters: 1, alpha_value: 0.25, params: 1}
@@ -38,8 +39,9 @@ class PRelu(Module, config=PReluConfig):
 
     `torch.nn.PReLU`. Any shape to the same.
 
-    - `num_parameters`: 1, or as many as there are channels
-    - `alpha`: the value that slopes begin with, 0.25
+    Arguments:
+        num_parameters: 1, or as many as there are channels.
+        alpha: the value that slopes begin with, 0.25.
 
     >>> print(nn.PRelu()(burn.tensor([-2.0, 3.0])).numpy())
     [-0.5  3. ]

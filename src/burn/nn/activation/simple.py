@@ -16,7 +16,8 @@ class Gelu(Module):
 
     `torch.nn.GELU`. Any shape to the same.
 
-    - `approximate`: use a hyperbolic tangent for it; False
+    Arguments:
+        approximate: use a hyperbolic tangent for it; False.
 
     >>> print(nn.Gelu()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-0.0455  0.      2.996 ]

@@ -15,8 +15,9 @@ from burn.tensor import Tensor
 class HardSigmoidConfig(Config):
     """Settings of `HardSigmoid`; `init(device=None)` makes it.
 
-    - `alpha`: the slope, 0.2
-    - `beta`: the value at zero, 0.5
+    Arguments:
+        alpha: the slope, 0.2.
+        beta: the value at zero, 0.5.
 
     >>> nn.HardSigmoidConfig().init()
     HardSigmoid {alpha: 0.2, beta: 0.5}
@@ -35,8 +36,9 @@ class HardSigmoid(Module, config=HardSigmoidConfig):
 
     `torch.nn.Hardsigmoid`. Any shape to the same.
 
-    - `alpha`: the slope, 0.2
-    - `beta`: the value at zero, 0.5
+    Arguments:
+        alpha: the slope, 0.2.
+        beta: the value at zero, 0.5.
 
     >>> print(nn.HardSigmoid()(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [0.1 0.5 1. ]
@@ -57,7 +59,8 @@ class HardSigmoid(Module, config=HardSigmoidConfig):
 class SoftplusConfig(Config):
     """Settings of `Softplus`; `init(device=None)` makes it.
 
-    - `beta`: how sharp the corner is, 1
+    Arguments:
+        beta: how sharp the corner is, 1.
 
     >>> nn.SoftplusConfig(2.0).init()
     Softplus {beta: 2}
@@ -77,7 +80,8 @@ class Softplus(Module, config=SoftplusConfig):
 
     `torch.nn.Softplus`. Any shape to the same.
 
-    - `beta`: how sharp the corner is, 1
+    Arguments:
+        beta: how sharp the corner is, 1.
 
     >>> print(nn.Softplus(2.0)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [0.0091 0.3466 3.0012]
@@ -97,8 +101,9 @@ class Softplus(Module, config=SoftplusConfig):
 class ShrinkConfig(Config):
     """Settings of `Shrink`; `init(device=None)` makes it.
 
-    - `lambd`: the end of the range that becomes 0, 0.5
-    - `bias`: how far the rest moves, 0.5
+    Arguments:
+        lambd: the end of the range that becomes 0, 0.5.
+        bias: how far the rest moves, 0.5.
 
     >>> nn.ShrinkConfig(1.0, 0.5).init()
     Shrink {lambd: 1, bias: 0.5}
@@ -118,8 +123,9 @@ class Shrink(Module, config=ShrinkConfig):
 
     Any shape to the same.
 
-    - `lambd`: the end of the range that becomes 0, 0.5
-    - `bias`: how far the rest moves, 0.5
+    Arguments:
+        lambd: the end of the range that becomes 0, 0.5.
+        bias: how far the rest moves, 0.5.
 
     >>> print(nn.Shrink(1.0, 0.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-1.5  0.   2.5]
@@ -140,7 +146,8 @@ class Shrink(Module, config=ShrinkConfig):
 class HardShrinkConfig(Config):
     """Settings of `HardShrink`; `init(device=None)` makes it.
 
-    - `lambd`: the end of the range that becomes 0, 0.5
+    Arguments:
+        lambd: the end of the range that becomes 0, 0.5.
 
     >>> nn.HardShrinkConfig(2.5).init()
     HardShrink {lambd: 2.5}
@@ -159,7 +166,8 @@ class HardShrink(Module, config=HardShrinkConfig):
 
     `torch.nn.Hardshrink`. Any shape to the same.
 
-    - `lambd`: the end of the range that becomes 0, 0.5
+    Arguments:
+        lambd: the end of the range that becomes 0, 0.5.
 
     >>> print(nn.HardShrink(2.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [0. 0. 3.]
@@ -179,7 +187,8 @@ class HardShrink(Module, config=HardShrinkConfig):
 class SoftShrinkConfig(Config):
     """Settings of `SoftShrink`; `init(device=None)` makes it.
 
-    - `lambd`: the end of the range that becomes 0, 0.5
+    Arguments:
+        lambd: the end of the range that becomes 0, 0.5.
 
     >>> nn.SoftShrinkConfig(0.5).init()
     SoftShrink {lambd: 0.5}
@@ -198,7 +207,8 @@ class SoftShrink(Module, config=SoftShrinkConfig):
 
     `torch.nn.Softshrink`. Any shape to the same.
 
-    - `lambd`: the end of the range that becomes 0, 0.5
+    Arguments:
+        lambd: the end of the range that becomes 0, 0.5.
 
     >>> print(nn.SoftShrink(0.5)(burn.tensor([-2.0, 0.0, 3.0])).numpy().round(4))
     [-1.5  0.   2.5]

@@ -19,14 +19,15 @@ from burn.tensor import Tensor
 class CrossAttentionConfig(Config):
     """Settings of `CrossAttention`; `init(device=None)` makes it.
 
-    - `d_model`: the number of features
-    - `d_context`: that of the context
-    - `n_heads`: how many heads ask
-    - `n_heads_kv`: how many answer: each serves `n_heads / n_heads_kv`
-    - `d_head`: the size of a head
-    - `dropout`: on the weights, after the softmax; 0.1
-    - `min_float`: the score of a hidden key, -10000
-    - `quiet_softmax`: whether a query may attend to nothing; False
+    Arguments:
+        d_model: the number of features.
+        d_context: that of the context.
+        n_heads: how many heads ask.
+        n_heads_kv: how many answer: each serves `n_heads / n_heads_kv`.
+        d_head: the size of a head.
+        dropout: on the weights, after the softmax; 0.1.
+        min_float: the score of a hidden key, -10000.
+        quiet_softmax: whether a query may attend to nothing; False.
 
     >>> layer = nn.CrossAttentionConfig(8, 6, 4, 2, 3).init()
     """
@@ -90,14 +91,15 @@ class CrossAttention(Module, config=CrossAttentionConfig):
     `query` (batch, queries, d_model) over `context` (batch, keys, d_context) to (batch, queries, d_model); `mask`
     (batch, keys) hides where it is true.
 
-    - `d_model`: the number of features
-    - `d_context`: that of the context
-    - `n_heads`: how many heads ask
-    - `n_heads_kv`: how many answer: each serves `n_heads / n_heads_kv`
-    - `d_head`: the size of a head
-    - `dropout`: on the weights, after the softmax; 0.1
-    - `min_float`: the score of a hidden key, -10000
-    - `quiet_softmax`: whether a query may attend to nothing; False
+    Arguments:
+        d_model: the number of features.
+        d_context: that of the context.
+        n_heads: how many heads ask.
+        n_heads_kv: how many answer: each serves `n_heads / n_heads_kv`.
+        d_head: the size of a head.
+        dropout: on the weights, after the softmax; 0.1.
+        min_float: the score of a hidden key, -10000.
+        quiet_softmax: whether a query may attend to nothing; False.
 
     >>> attention = nn.CrossAttention(8, 6, n_heads=4, n_heads_kv=2, d_head=3)
     >>> attention(Tensor.ones([1, 5, 8]), Tensor.ones([1, 7, 6])).shape

@@ -24,13 +24,14 @@ from burn.tensor import Tensor
 class MultiHeadAttentionConfig(Config):
     """Settings of `MultiHeadAttention`; `init(device=None)` makes it.
 
-    - `d_model`: the number of features
-    - `n_heads`: how many heads share them
-    - `dropout`: on the weights, after the softmax; 0.1
-    - `min_float`: the score of a hidden key, -10000
-    - `quiet_softmax`: whether a query may attend to nothing; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `query_bias`: and `key_bias`, `value_bias`, `output_bias`: whether the linear maps have one; True
+    Arguments:
+        d_model: the number of features.
+        n_heads: how many heads share them.
+        dropout: on the weights, after the softmax; 0.1.
+        min_float: the score of a hidden key, -10000.
+        quiet_softmax: whether a query may attend to nothing; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        query_bias: and `key_bias`, `value_bias`, `output_bias`: whether the linear maps have one; True.
 
     >>> layer = nn.MultiHeadAttentionConfig(8, 2).init()
     """
@@ -165,13 +166,14 @@ class MultiHeadAttention(Module, config=MultiHeadAttentionConfig):
     `torch.nn.MultiheadAttention`. Give it queries, or queries, keys and values (batch, length, d_model), or a
     `MhaInput`. It gives the `weights` (batch, n_heads, queries, keys) and the `context` (batch, queries, d_model).
 
-    - `d_model`: the number of features
-    - `n_heads`: how many heads share them
-    - `dropout`: on the weights, after the softmax; 0.1
-    - `min_float`: the score of a hidden key, -10000
-    - `quiet_softmax`: whether a query may attend to nothing; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `query_bias`: and `key_bias`, `value_bias`, `output_bias`: whether the linear maps have one; True
+    Arguments:
+        d_model: the number of features.
+        n_heads: how many heads share them.
+        dropout: on the weights, after the softmax; 0.1.
+        min_float: the score of a hidden key, -10000.
+        quiet_softmax: whether a query may attend to nothing; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        query_bias: and `key_bias`, `value_bias`, `output_bias`: whether the linear maps have one; True.
 
     >>> attention = nn.MultiHeadAttention(8, 2)
     >>> attention(Tensor.ones([1, 5, 8])).context.shape

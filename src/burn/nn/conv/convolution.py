@@ -22,15 +22,16 @@ POSITIONS = ("channels_in", "channels_out", "kernel_size", "stride", "padding", 
 class Conv1dConfig(Config):
     """Settings of `Conv1d`; `init(device=None)` makes it.
 
-    - `channels_in`: how many channels come in
-    - `channels_out`: how many go out
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: around the input: `PaddingConfig1d`, numbers, or "same"; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels_in: how many channels come in.
+        channels_out: how many go out.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: around the input: `PaddingConfig1d`, numbers, or "same"; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Conv1dConfig(3, 8, 5).init()
     """
@@ -60,15 +61,16 @@ class Conv1d(Module, config=Conv1dConfig):
 
     `torch.nn.Conv1d`. In each dim `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
 
-    - `channels_in`: how many channels come in
-    - `channels_out`: how many go out
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: around the input: `PaddingConfig1d`, numbers, or "same"; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels_in: how many channels come in.
+        channels_out: how many go out.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: around the input: `PaddingConfig1d`, numbers, or "same"; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Conv1d(3, 8, 5)
     >>> layer(Tensor.ones([2, 3, 20])).shape
@@ -130,14 +132,15 @@ class Conv1d(Module, config=Conv1dConfig):
 class Conv2dConfig(Config):
     """Settings of `Conv2d`; `init(device=None)` makes it.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: around the input: `PaddingConfig2d`, numbers, or "same"; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: around the input: `PaddingConfig2d`, numbers, or "same"; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Conv2dConfig([1, 8], [3, 3]).init()
     """
@@ -165,14 +168,15 @@ class Conv2d(Module, config=Conv2dConfig):
 
     `torch.nn.Conv2d`. In each dim `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: around the input: `PaddingConfig2d`, numbers, or "same"; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: around the input: `PaddingConfig2d`, numbers, or "same"; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Conv2d(1, 8, 3)
     >>> layer(Tensor.ones([2, 1, 28, 28])).shape
@@ -249,14 +253,15 @@ class Conv2d(Module, config=Conv2dConfig):
 class Conv3dConfig(Config):
     """Settings of `Conv3d`; `init(device=None)` makes it.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: around the input: `PaddingConfig3d`, numbers, or "same"; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: around the input: `PaddingConfig3d`, numbers, or "same"; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Conv3dConfig([1, 2], [3, 3, 3]).init()
     """
@@ -284,14 +289,15 @@ class Conv3d(Module, config=Conv3dConfig):
 
     `torch.nn.Conv3d`. In each dim `(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: around the input: `PaddingConfig3d`, numbers, or "same"; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: around the input: `PaddingConfig3d`, numbers, or "same"; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.Conv3d(1, 2, 3)
     >>> layer(Tensor.ones([1, 1, 6, 6, 6])).shape

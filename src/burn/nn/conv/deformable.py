@@ -20,15 +20,16 @@ from burn.tensor import Tensor
 class DeformConv2dConfig(Config):
     """Settings of `DeformConv2d`; `init(device=None)` makes it.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `weight_groups`: channels that share weights; 1
-    - `offset_groups`: channels that share offsets; 1
-    - `padding`: around the input: `PaddingConfig2d` or numbers; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        weight_groups: channels that share weights; 1.
+        offset_groups: channels that share offsets; 1.
+        padding: around the input: `PaddingConfig2d` or numbers; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.DeformConv2dConfig([1, 4], [3, 3]).init()
     """
@@ -62,15 +63,16 @@ class DeformConv2d(Module, config=DeformConv2dConfig):
     in pixels for each offset group and element of the kernel, `mask` (batch, groups * kernel, rows, columns) a
     factor.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `weight_groups`: channels that share weights; 1
-    - `offset_groups`: channels that share offsets; 1
-    - `padding`: around the input: `PaddingConfig2d` or numbers; none
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        weight_groups: channels that share weights; 1.
+        offset_groups: channels that share offsets; 1.
+        padding: around the input: `PaddingConfig2d` or numbers; none.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.DeformConv2d(1, 4, 3)
     >>> layer(Tensor.ones([1, 1, 5, 5]), Tensor.zeros([1, 18, 3, 3])).shape

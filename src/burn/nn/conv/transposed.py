@@ -22,15 +22,16 @@ POSITIONS = (
 class ConvTranspose1dConfig(Config):
     """Settings of `ConvTranspose1d`; `init(device=None)` makes it.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: elements that are cut off on both sides; 0
-    - `padding_out`: lengthens the result at its end; 0
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: elements that are cut off on both sides; 0.
+        padding_out: lengthens the result at its end; 0.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.ConvTranspose1dConfig([3, 8], 4).init()
     """
@@ -61,15 +62,16 @@ class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
     `torch.nn.ConvTranspose1d`. The transpose of a convolution: in each dim `(size - 1) * stride + dilation *
     (kernel_size - 1) + padding_out - 2 * padding + 1`.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: elements that are cut off on both sides; 0
-    - `padding_out`: lengthens the result at its end; 0
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: elements that are cut off on both sides; 0.
+        padding_out: lengthens the result at its end; 0.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.ConvTranspose1d(3, 8, 4, stride=2, padding=1)
     >>> layer(Tensor.ones([2, 3, 10])).shape
@@ -152,15 +154,16 @@ class ConvTranspose1d(Module, config=ConvTranspose1dConfig):
 class ConvTranspose2dConfig(Config):
     """Settings of `ConvTranspose2d`; `init(device=None)` makes it.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: elements that are cut off on both sides; 0
-    - `padding_out`: lengthens the result at its end; 0
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: elements that are cut off on both sides; 0.
+        padding_out: lengthens the result at its end; 0.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.ConvTranspose2dConfig([8, 1], [4, 4]).init()
     """
@@ -191,15 +194,16 @@ class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
     `torch.nn.ConvTranspose2d`. The transpose of a convolution: in each dim `(size - 1) * stride + dilation *
     (kernel_size - 1) + padding_out - 2 * padding + 1`.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: elements that are cut off on both sides; 0
-    - `padding_out`: lengthens the result at its end; 0
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: elements that are cut off on both sides; 0.
+        padding_out: lengthens the result at its end; 0.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.ConvTranspose2d(8, 1, 4, stride=2, padding=1)
     >>> layer(Tensor.ones([2, 8, 7, 7])).shape
@@ -282,15 +286,16 @@ class ConvTranspose2d(Module, config=ConvTranspose2dConfig):
 class ConvTranspose3dConfig(Config):
     """Settings of `ConvTranspose3d`; `init(device=None)` makes it.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: elements that are cut off on both sides; 0
-    - `padding_out`: lengthens the result at its end; 0
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: elements that are cut off on both sides; 0.
+        padding_out: lengthens the result at its end; 0.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.ConvTranspose3dConfig([2, 1], [2, 2, 2]).init()
     """
@@ -321,15 +326,16 @@ class ConvTranspose3d(Module, config=ConvTranspose3dConfig):
     `torch.nn.ConvTranspose3d`. The transpose of a convolution: in each dim `(size - 1) * stride + dilation *
     (kernel_size - 1) + padding_out - 2 * padding + 1`.
 
-    - `channels`: how many come in and go out; a layer takes them as `channels_in, channels_out`
-    - `kernel_size`: the size of the kernel
-    - `stride`: from one position to the next; 1
-    - `dilation`: from one element of the kernel to the next; 1
-    - `groups`: of channels, each by itself; 1
-    - `padding`: elements that are cut off on both sides; 0
-    - `padding_out`: lengthens the result at its end; 0
-    - `bias`: whether one is added; True
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
+    Arguments:
+        channels: how many come in and go out; a layer takes them as `channels_in, channels_out`.
+        kernel_size: the size of the kernel.
+        stride: from one position to the next; 1.
+        dilation: from one element of the kernel to the next; 1.
+        groups: of channels, each by itself; 1.
+        padding: elements that are cut off on both sides; 0.
+        padding_out: lengthens the result at its end; 0.
+        bias: whether one is added; True.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
 
     >>> layer = nn.ConvTranspose3d(2, 1, 2, stride=2)
     >>> layer(Tensor.ones([1, 2, 3, 3, 3])).shape

@@ -23,11 +23,12 @@ SMALLEST = 1e-7
 class CrossEntropyLossConfig(Config):
     """Settings of `CrossEntropyLoss`; `init(device=None)` makes it.
 
-    - `pad_tokens`: classes whose rows are passed over
-    - `pad_index`: one of them, in the layer alone
-    - `weights`: one for each class; None is 1
-    - `smoothing`: how much of each target goes to all classes; None
-    - `logits`: whether predictions are logits, not probabilities; True
+    Arguments:
+        pad_tokens: classes whose rows are passed over.
+        pad_index: one of them, in the layer alone.
+        weights: one for each class; None is 1.
+        smoothing: how much of each target goes to all classes; None.
+        logits: whether predictions are logits, not probabilities; True.
 
     >>> nn.CrossEntropyLossConfig().init()
     CrossEntropyLoss {pad_tokens: None, weights: None, smoothing: None, logits: true}
@@ -66,11 +67,12 @@ class CrossEntropyLoss(Module):
 
     `torch.nn.CrossEntropyLoss`. `logits` (rows, classes) against `targets` (rows,), class numbers.
 
-    - `pad_tokens`: classes whose rows are passed over
-    - `pad_index`: one of them, in the layer alone
-    - `weights`: one for each class; None is 1
-    - `smoothing`: how much of each target goes to all classes; None
-    - `logits`: whether predictions are logits, not probabilities; True
+    Arguments:
+        pad_tokens: classes whose rows are passed over.
+        pad_index: one of them, in the layer alone.
+        weights: one for each class; None is 1.
+        smoothing: how much of each target goes to all classes; None.
+        logits: whether predictions are logits, not probabilities; True.
 
     What goes by other names elsewhere (`others`, such as `weight`) is told what to write.
 
@@ -178,9 +180,10 @@ class CrossEntropyLoss(Module):
 class BinaryCrossEntropyLossConfig(Config):
     """Settings of `BinaryCrossEntropyLoss`; `init(device=None)` makes it.
 
-    - `weights`: one for each class; None is 1
-    - `smoothing`: how far targets move towards a half; None
-    - `logits`: whether predictions are logits, not probabilities; False
+    Arguments:
+        weights: one for each class; None is 1.
+        smoothing: how far targets move towards a half; None.
+        logits: whether predictions are logits, not probabilities; False.
 
     >>> nn.BinaryCrossEntropyLossConfig().init()
     BinaryCrossEntropyLoss {weights: None, smoothing: None, logits: false}
@@ -208,9 +211,10 @@ class BinaryCrossEntropyLoss(Module, config=BinaryCrossEntropyLossConfig):
 
     `torch.nn.BCELoss`. `targets` are 0 and 1; with `logits=True` it is `torch.nn.BCEWithLogitsLoss`.
 
-    - `weights`: one for each class; None is 1
-    - `smoothing`: how far targets move towards a half; None
-    - `logits`: whether predictions are logits, not probabilities; False
+    Arguments:
+        weights: one for each class; None is 1.
+        smoothing: how far targets move towards a half; None.
+        logits: whether predictions are logits, not probabilities; False.
 
     >>> loss = nn.BinaryCrossEntropyLoss(logits=True)
     >>> print(loss(burn.tensor([2.0, -1.0]), burn.tensor([1, 0])).numpy().round(4))

@@ -16,7 +16,8 @@ from burn.tensor import Tensor
 class KLDivLossConfig(Config):
     """Settings of `KLDivLoss`; `init(device=None)` makes it.
 
-    - `log_target`: whether targets are logarithms too; False
+    Arguments:
+        log_target: whether targets are logarithms too; False.
 
     >>> nn.KLDivLossConfig().init()
     KLDivLoss {log_target: false}
@@ -35,7 +36,8 @@ class KLDivLoss(Module, config=KLDivLossConfig):
     `torch.nn.KLDivLoss`. `predictions` and `targets` of one shape. `reduction` is a `Reduction`; `BatchMean`, the
     divergence by its definition, if nothing is said.
 
-    - `log_target`: whether targets are logarithms too; False
+    Arguments:
+        log_target: whether targets are logarithms too; False.
 
     >>> predictions = burn.tensor([[0.5, 0.5]]).log()
     >>> print(nn.KLDivLoss()(predictions, burn.tensor([[0.9, 0.1]])).numpy().round(4))
@@ -65,8 +67,9 @@ class KLDivLoss(Module, config=KLDivLossConfig):
 class CTCLossConfig(Config):
     """Settings of `CTCLoss`; `init(device=None)` makes it.
 
-    - `blank`: the class of the blank, 0
-    - `zero_infinity`: whether impossible alignments count as 0; False
+    Arguments:
+        blank: the class of the blank, 0.
+        zero_infinity: whether impossible alignments count as 0; False.
 
     >>> nn.CTCLossConfig().init()
     CTCLoss {blank: 0, zero_infinity: false}
@@ -87,8 +90,9 @@ class CTCLoss(Module, config=CTCLossConfig):
     `target_lengths` (batch,). The mean divides each loss by the length of its text first. `reduction` is a
     `Reduction`; the mean, if nothing is said.
 
-    - `blank`: the class of the blank, 0
-    - `zero_infinity`: whether impossible alignments count as 0; False
+    Arguments:
+        blank: the class of the blank, 0.
+        zero_infinity: whether impossible alignments count as 0; False.
 
     >>> log_probs = Tensor.zeros([4, 1, 3]).log_softmax(2)
     >>> lengths = burn.tensor([4]), burn.tensor([2])

@@ -25,8 +25,9 @@ def _norm(x: Tensor, p: float, dim: int) -> Tensor:
 class CosineEmbeddingLossConfig(Config):
     """Settings of `CosineEmbeddingLoss`; `init(device=None)` makes it.
 
-    - `margin`: how similar different things may be, 0
-    - `reduction`: a `Reduction`; the mean
+    Arguments:
+        margin: how similar different things may be, 0.
+        reduction: a `Reduction`; the mean.
 
     >>> nn.CosineEmbeddingLossConfig().init()
     CosineEmbeddingLoss {margin: 0, reduction: Mean}
@@ -45,8 +46,9 @@ class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
 
     `torch.nn.CosineEmbeddingLoss`. `input1` and `input2` (rows, features), `target` (rows,) of 1 and -1.
 
-    - `margin`: how similar different things may be, 0
-    - `reduction`: a `Reduction`; the mean
+    Arguments:
+        margin: how similar different things may be, 0.
+        reduction: a `Reduction`; the mean.
 
     >>> loss = nn.CosineEmbeddingLoss()
     >>> print(loss(burn.tensor([[1.0, 0.0]]), burn.tensor([[0.0, 1.0]]), burn.tensor([1])).numpy())
@@ -84,7 +86,8 @@ class CosineEmbeddingLoss(Module, config=CosineEmbeddingLossConfig):
 class HingeEmbeddingLossConfig(Config):
     """Settings of `HingeEmbeddingLoss`; `init(device=None)` makes it.
 
-    - `margin`: how far different things should be apart, 1
+    Arguments:
+        margin: how far different things should be apart, 1.
 
     >>> nn.HingeEmbeddingLossConfig().init()
     HingeEmbeddingLoss {margin: 1}
@@ -103,7 +106,8 @@ class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
     `torch.nn.HingeEmbeddingLoss`. `distances` and `targets` of one shape. `reduction` is a `Reduction`; the mean,
     if nothing is said.
 
-    - `margin`: how far different things should be apart, 1
+    Arguments:
+        margin: how far different things should be apart, 1.
 
     >>> print(nn.HingeEmbeddingLoss()(burn.tensor([0.5, 0.25]), burn.tensor([1, -1])).numpy())
     [0.625]
@@ -128,7 +132,8 @@ class HingeEmbeddingLoss(Module, config=HingeEmbeddingLossConfig):
 class MarginRankingLossConfig(Config):
     """Settings of `MarginRankingLoss`; `init(device=None)` makes it.
 
-    - `margin`: by how much the better one should win, 0
+    Arguments:
+        margin: by how much the better one should win, 0.
 
     >>> nn.MarginRankingLossConfig().init()
     MarginRankingLoss {margin: 0}
@@ -147,7 +152,8 @@ class MarginRankingLoss(Module, config=MarginRankingLossConfig):
     `torch.nn.MarginRankingLoss`. `input1`, `input2` and `targets` of one shape. `reduction` is a `Reduction`; the
     mean, if nothing is said.
 
-    - `margin`: by how much the better one should win, 0
+    Arguments:
+        margin: by how much the better one should win, 0.
 
     >>> loss = nn.MarginRankingLoss()
     >>> print(loss(burn.tensor([1.0, 3.0]), burn.tensor([2.0, 1.0]), burn.tensor([1, 1])).numpy())
@@ -174,8 +180,9 @@ class MarginRankingLoss(Module, config=MarginRankingLossConfig):
 class MultiMarginLossConfig(Config):
     """Settings of `MultiMarginLoss`; `init(device=None)` makes it.
 
-    - `margin`: between the right class and the others, 1
-    - `p`: the power, 1 or 2; 1
+    Arguments:
+        margin: between the right class and the others, 1.
+        p: the power, 1 or 2; 1.
 
     >>> nn.MultiMarginLossConfig().init()
     MultiMarginLoss {margin: 1, p: 1}
@@ -197,8 +204,9 @@ class MultiMarginLoss(Module, config=MultiMarginLossConfig):
     `torch.nn.MultiMarginLoss`. `scores` (rows, classes) against `targets` (rows,), class numbers. `reduction` is a
     `Reduction`; the mean, if nothing is said.
 
-    - `margin`: between the right class and the others, 1
-    - `p`: the power, 1 or 2; 1
+    Arguments:
+        margin: between the right class and the others, 1.
+        p: the power, 1 or 2; 1.
 
     >>> print(nn.MultiMarginLoss()(burn.tensor([[0.5, 1.0]]), burn.tensor([1])).numpy())
     [0.25]
@@ -252,10 +260,11 @@ class SoftMarginLoss(Module):
 class TripletMarginLossConfig(Config):
     """Settings of `TripletMarginLoss`; `init(device=None)` makes it.
 
-    - `margin`: how much farther the negative should be, 1
-    - `p`: the power of the distance, 2
-    - `eps`: added to differences, 1e-6
-    - `swap`: whether the positive may stand for the anchor; False
+    Arguments:
+        margin: how much farther the negative should be, 1.
+        p: the power of the distance, 2.
+        eps: added to differences, 1e-6.
+        swap: whether the positive may stand for the anchor; False.
 
     >>> nn.TripletMarginLossConfig().init()
     TripletMarginLoss {margin: 1, p: 2, eps: 0.000001, swap: false}
@@ -279,10 +288,11 @@ class TripletMarginLoss(Module, config=TripletMarginLossConfig):
     `torch.nn.TripletMarginLoss`. `anchors`, `positives` and `negatives` (rows, features). `reduction` is a
     `Reduction`; the mean, if nothing is said.
 
-    - `margin`: how much farther the negative should be, 1
-    - `p`: the power of the distance, 2
-    - `eps`: added to differences, 1e-6
-    - `swap`: whether the positive may stand for the anchor; False
+    Arguments:
+        margin: how much farther the negative should be, 1.
+        p: the power of the distance, 2.
+        eps: added to differences, 1e-6.
+        swap: whether the positive may stand for the anchor; False.
 
     >>> loss = nn.TripletMarginLoss()
     >>> print(loss(burn.tensor([[0.0]]), burn.tensor([[1.0]]), burn.tensor([[1.5]])).numpy().round(4))

@@ -45,7 +45,8 @@ class MseLoss(Module):
 class HuberLossConfig(Config):
     """Settings of `HuberLoss`; `init(device=None)` makes it.
 
-    - `delta`: where the square turns into a line
+    Arguments:
+        delta: where the square turns into a line.
 
     >>> nn.HuberLossConfig(1.0).init()
     HuberLoss {delta: 1}
@@ -66,7 +67,8 @@ class HuberLoss(Module, config=HuberLossConfig):
     `torch.nn.HuberLoss`. `predictions` and `targets` of one shape; `forward_residuals` takes their differences
     (`residuals`). `reduction` is a `Reduction`; the mean, if nothing is said.
 
-    - `delta`: where the square turns into a line
+    Arguments:
+        delta: where the square turns into a line.
 
     >>> print(nn.HuberLoss(1.0)(burn.tensor([1.0, 2.0]), burn.tensor([1.5, 4.0])).numpy())
     [0.8125]
@@ -97,7 +99,8 @@ class HuberLoss(Module, config=HuberLossConfig):
 class SmoothL1LossConfig(Config):
     """Settings of `SmoothL1Loss`; `init(device=None)` makes it.
 
-    - `beta`: where the square turns into a line, 1
+    Arguments:
+        beta: where the square turns into a line, 1.
 
     >>> nn.SmoothL1LossConfig().init()
     SmoothL1Loss {beta: 1}
@@ -118,7 +121,8 @@ class SmoothL1Loss(Module, config=SmoothL1LossConfig):
     `torch.nn.SmoothL1Loss`. `predictions` and `targets` of one shape. `reduction` is a `Reduction`; the mean, if
     nothing is said.
 
-    - `beta`: where the square turns into a line, 1
+    Arguments:
+        beta: where the square turns into a line, 1.
 
     >>> print(nn.SmoothL1Loss()(burn.tensor([1.0, 2.0]), burn.tensor([1.5, 4.0])).numpy())
     [0.8125]
@@ -178,9 +182,10 @@ class LpLoss(Module):
 class PoissonNllLossConfig(Config):
     """Settings of `PoissonNllLoss`; `init(device=None)` makes it.
 
-    - `log_input`: whether predictions are logarithms of rates; True
-    - `full`: whether Stirling's term is added; False
-    - `eps`: added to rates before their logarithm, 1e-8
+    Arguments:
+        log_input: whether predictions are logarithms of rates; True.
+        full: whether Stirling's term is added; False.
+        eps: added to rates before their logarithm, 1e-8.
 
     >>> nn.PoissonNllLossConfig().init()
     PoissonNllLoss {log_input: true, full: false, eps: 0.00000001}
@@ -203,9 +208,10 @@ class PoissonNllLoss(Module, config=PoissonNllLossConfig):
     `torch.nn.PoissonNLLLoss`. `predictions` and `targets` (counts) of one shape. `reduction` is a `Reduction`; the
     mean, if nothing is said.
 
-    - `log_input`: whether predictions are logarithms of rates; True
-    - `full`: whether Stirling's term is added; False
-    - `eps`: added to rates before their logarithm, 1e-8
+    Arguments:
+        log_input: whether predictions are logarithms of rates; True.
+        full: whether Stirling's term is added; False.
+        eps: added to rates before their logarithm, 1e-8.
 
     >>> print(nn.PoissonNllLoss()(burn.tensor([0.0, 1.0]), burn.tensor([1.0, 3.0])).numpy().round(4))
     [0.3591]
@@ -244,8 +250,9 @@ class PoissonNllLoss(Module, config=PoissonNllLossConfig):
 class GaussianNLLLossConfig(Config):
     """Settings of `GaussianNLLLoss`; `init(device=None)` makes it.
 
-    - `full`: whether the constant term is added; False
-    - `eps`: the smallest variance, 1e-6
+    Arguments:
+        full: whether the constant term is added; False.
+        eps: the smallest variance, 1e-6.
 
     >>> nn.GaussianNLLLossConfig().init()
     GaussianNLLLoss {full: false, eps: 0.000001}
@@ -267,8 +274,9 @@ class GaussianNLLLoss(Module, config=GaussianNLLLossConfig):
     `torch.nn.GaussianNLLLoss`. `predictions`, `targets` and `variances` of one shape. `reduction` is a `Reduction`;
     the mean, if nothing is said.
 
-    - `full`: whether the constant term is added; False
-    - `eps`: the smallest variance, 1e-6
+    Arguments:
+        full: whether the constant term is added; False.
+        eps: the smallest variance, 1e-6.
 
     >>> loss = nn.GaussianNLLLoss()
     >>> print(loss(burn.tensor([1.0]), burn.tensor([2.0]), burn.tensor([4.0])).numpy().round(4))

@@ -22,9 +22,10 @@ from burn.tensor import Tensor
 class BatchNormConfig(Config):
     """Settings of `BatchNorm`; `init(device=None)` makes it.
 
-    - `num_features`: how many channels there are
-    - `epsilon`: added to the variance, 1e-5
-    - `momentum`: how fast running statistics move, 0.1
+    Arguments:
+        num_features: how many channels there are.
+        epsilon: added to the variance, 1e-5.
+        momentum: how fast running statistics move, 0.1.
 
     >>> nn.BatchNormConfig(8).init()
     BatchNorm {num_features: 8, momentum: 0.1, epsilon: 0.00001, params: 32}
@@ -59,9 +60,10 @@ class BatchNorm(Module, config=BatchNormConfig):
     `torch.nn.BatchNorm2d`. The same shape. In training the running statistics move by `momentum` towards the
     batch's; outside they are used. It is BatchNorm1d to 3d.
 
-    - `num_features`: how many channels there are
-    - `epsilon`: added to the variance, 1e-5
-    - `momentum`: how fast running statistics move, 0.1
+    Arguments:
+        num_features: how many channels there are.
+        epsilon: added to the variance, 1e-5.
+        momentum: how fast running statistics move, 0.1.
 
     >>> layer = nn.BatchNorm(8)
     >>> layer(Tensor.ones([2, 8, 4, 4])).shape

@@ -17,10 +17,11 @@ from burn.tensor import Tensor
 class GroupNormConfig(Config):
     """Settings of `GroupNorm`; `init(device=None)` makes it.
 
-    - `num_groups`: how many groups there are
-    - `num_channels`: how many channels, a multiple of it
-    - `epsilon`: added to the variance, 1e-5
-    - `affine`: whether channels are scaled and shifted; True
+    Arguments:
+        num_groups: how many groups there are.
+        num_channels: how many channels, a multiple of it.
+        epsilon: added to the variance, 1e-5.
+        affine: whether channels are scaled and shifted; True.
 
     >>> nn.GroupNormConfig(2, 8).init()
     GroupNorm {num_groups: 2, num_channels: 8, epsilon: 0.00001, affine: true, params: 16}
@@ -48,10 +49,11 @@ class GroupNorm(Module, config=GroupNormConfig):
 
     `torch.nn.GroupNorm`. (batch, num_channels, ...) to the same shape.
 
-    - `num_groups`: how many groups there are
-    - `num_channels`: how many channels, a multiple of it
-    - `epsilon`: added to the variance, 1e-5
-    - `affine`: whether channels are scaled and shifted; True
+    Arguments:
+        num_groups: how many groups there are.
+        num_channels: how many channels, a multiple of it.
+        epsilon: added to the variance, 1e-5.
+        affine: whether channels are scaled and shifted; True.
 
     >>> nn.GroupNorm(2, 8)(Tensor.ones([3, 8, 5])).shape
     Shape([3, 8, 5])
@@ -104,9 +106,10 @@ class GroupNorm(Module, config=GroupNormConfig):
 class InstanceNormConfig(Config):
     """Settings of `InstanceNorm`; `init(device=None)` makes it.
 
-    - `num_channels`: how many channels there are
-    - `epsilon`: added to the variance, 1e-5
-    - `affine`: whether channels are scaled and shifted; True
+    Arguments:
+        num_channels: how many channels there are.
+        epsilon: added to the variance, 1e-5.
+        affine: whether channels are scaled and shifted; True.
 
     >>> nn.InstanceNormConfig(8).init()
     InstanceNorm {num_channels: 8, epsilon: 0.00001, affine: true, params: 16}
@@ -132,9 +135,10 @@ class InstanceNorm(Module, config=InstanceNormConfig):
     `torch.nn.InstanceNorm2d`. (batch, num_channels, ...) to the same shape. PyTorch neither scales nor shifts, if
     nothing is said.
 
-    - `num_channels`: how many channels there are
-    - `epsilon`: added to the variance, 1e-5
-    - `affine`: whether channels are scaled and shifted; True
+    Arguments:
+        num_channels: how many channels there are.
+        epsilon: added to the variance, 1e-5.
+        affine: whether channels are scaled and shifted; True.
 
     >>> nn.InstanceNorm(8)(Tensor.ones([3, 8, 5])).shape
     Shape([3, 8, 5])

@@ -17,9 +17,10 @@ from burn.tensor import Tensor
 class LayerNormConfig(Config):
     """Settings of `LayerNorm`; `init(device=None)` makes it.
 
-    - `d_model`: the size of the last dim
-    - `epsilon`: added to the variance, 1e-5
-    - `bias`: whether there is a shift; True
+    Arguments:
+        d_model: the size of the last dim.
+        epsilon: added to the variance, 1e-5.
+        bias: whether there is a shift; True.
 
     >>> nn.LayerNormConfig(2).init()
     LayerNorm {d_model: 2, epsilon: 0.00001, params: 4}
@@ -46,9 +47,10 @@ class LayerNorm(Module, config=LayerNormConfig):
 
     `torch.nn.LayerNorm`. (..., d_model) to the same shape.
 
-    - `d_model`: the size of the last dim
-    - `epsilon`: added to the variance, 1e-5
-    - `bias`: whether there is a shift; True
+    Arguments:
+        d_model: the size of the last dim.
+        epsilon: added to the variance, 1e-5.
+        bias: whether there is a shift; True.
 
     >>> print(nn.LayerNorm(2)(burn.tensor([[1.0, 3.0]])).numpy().round(3))
     [[-1.  1.]]
@@ -83,8 +85,9 @@ class LayerNorm(Module, config=LayerNormConfig):
 class RmsNormConfig(Config):
     """Settings of `RmsNorm`; `init(device=None)` makes it.
 
-    - `d_model`: the size of the last dim
-    - `epsilon`: added to the mean square, 1e-5
+    Arguments:
+        d_model: the size of the last dim.
+        epsilon: added to the mean square, 1e-5.
 
     >>> nn.RmsNormConfig(2).init()
     RmsNorm {d_model: 2, epsilon: 0.00001, params: 2}
@@ -107,8 +110,9 @@ class RmsNorm(Module, config=RmsNormConfig):
 
     `torch.nn.RMSNorm`. (..., d_model) to the same shape.
 
-    - `d_model`: the size of the last dim
-    - `epsilon`: added to the mean square, 1e-5
+    Arguments:
+        d_model: the size of the last dim.
+        epsilon: added to the mean square, 1e-5.
 
     >>> print(nn.RmsNorm(2)(burn.tensor([[1.0, 7.0]])).numpy().round(3))
     [[0.2 1.4]]

@@ -17,10 +17,11 @@ from burn.tensor import Tensor
 class LocalResponseNormConfig(Config):
     """Settings of `LocalResponseNorm`; `init(device=None)` makes it.
 
-    - `size`: how many channels a window has
-    - `alpha`: 1e-4
-    - `beta`: 0.75
-    - `k`: 1
+    Arguments:
+        size: how many channels a window has.
+        alpha: 1e-4.
+        beta: 0.75.
+        k: 1.
 
     >>> nn.LocalResponseNormConfig(3).init()
     LocalResponseNorm {size: 3, alpha: 0.0001, beta: 0.75, k: 1}
@@ -43,10 +44,11 @@ class LocalResponseNorm(Module, config=LocalResponseNormConfig):
     `torch.nn.LocalResponseNorm`. (batch, channels, ...) to the same shape. An even window reaches further up;
     channels beyond the ends count as zeros.
 
-    - `size`: how many channels a window has
-    - `alpha`: 1e-4
-    - `beta`: 0.75
-    - `k`: 1
+    Arguments:
+        size: how many channels a window has.
+        alpha: 1e-4.
+        beta: 0.75.
+        k: 1.
 
     >>> nn.LocalResponseNorm(3)(Tensor.ones([1, 4, 2, 2])).shape
     Shape([1, 4, 2, 2])

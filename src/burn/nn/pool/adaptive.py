@@ -19,7 +19,8 @@ from burn.tensor.module import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptiv
 class AdaptiveAvgPool1dConfig(Config):
     """Settings of `AdaptiveAvgPool1d`; `init(device=None)` makes it.
 
-    - `output_size`: the number of windows
+    Arguments:
+        output_size: the number of windows.
 
     >>> nn.AdaptiveAvgPool1dConfig(2).init()
     AdaptiveAvgPool1d {output_size: 2}
@@ -38,7 +39,8 @@ class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
 
     `torch.nn.AdaptiveAvgPool1d`. (batch, channels, length) to (batch, channels, output_size).
 
-    - `output_size`: the number of windows
+    Arguments:
+        output_size: the number of windows.
 
     >>> nn.AdaptiveAvgPool1d(2)(Tensor.ones([1, 2, 8])).shape
     Shape([1, 2, 2])
@@ -58,7 +60,8 @@ class AdaptiveAvgPool1d(Module, config=AdaptiveAvgPool1dConfig):
 class AdaptiveAvgPool2dConfig(Config):
     """Settings of `AdaptiveAvgPool2d`; `init(device=None)` makes it.
 
-    - `output_size`: the number of windows in each dim
+    Arguments:
+        output_size: the number of windows in each dim.
 
     >>> nn.AdaptiveAvgPool2dConfig([2, 2]).init()
     AdaptiveAvgPool2d {output_size: [2, 2]}
@@ -77,7 +80,8 @@ class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
 
     `torch.nn.AdaptiveAvgPool2d`. (batch, channels, height, width) to (batch, channels, *output_size).
 
-    - `output_size`: the number of windows in each dim
+    Arguments:
+        output_size: the number of windows in each dim.
 
     >>> nn.AdaptiveAvgPool2d(2)(Tensor.ones([1, 2, 8, 8])).shape
     Shape([1, 2, 2, 2])
@@ -97,7 +101,8 @@ class AdaptiveAvgPool2d(Module, config=AdaptiveAvgPool2dConfig):
 class AdaptiveAvgPool3dConfig(Config):
     """Settings of `AdaptiveAvgPool3d`; `init(device=None)` makes it.
 
-    - `output_size`: the number of windows in each dim
+    Arguments:
+        output_size: the number of windows in each dim.
 
     >>> nn.AdaptiveAvgPool3dConfig([2, 2, 2]).init()
     AdaptiveAvgPool3d {output_size: [2, 2, 2]}
@@ -116,7 +121,8 @@ class AdaptiveAvgPool3d(Module, config=AdaptiveAvgPool3dConfig):
 
     `torch.nn.AdaptiveAvgPool3d`. (batch, channels, depth, height, width) to (batch, channels, *output_size).
 
-    - `output_size`: the number of windows in each dim
+    Arguments:
+        output_size: the number of windows in each dim.
 
     >>> nn.AdaptiveAvgPool3d(2)(Tensor.ones([1, 2, 4, 4, 4])).shape
     Shape([1, 2, 2, 2, 2])

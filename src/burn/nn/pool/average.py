@@ -17,11 +17,12 @@ from burn.tensor import Tensor
 class AvgPool1dConfig(Config):
     """Settings of `AvgPool1d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a window
-    - `stride`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig1d` or numbers; none
-    - `count_include_pad`: whether padding counts in the means; True
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        stride: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig1d` or numbers; none.
+        count_include_pad: whether padding counts in the means; True.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.AvgPool1dConfig(2).init()
     AvgPool1d {kernel_size: 2, stride: 2, padding: Valid, count_include_pad: true, ceil_mode: false}
@@ -51,11 +52,12 @@ class AvgPool1d(Module, config=AvgPool1dConfig):
 
     `torch.nn.AvgPool1d`. To (batch, channels, windows).
 
-    - `kernel_size`: the size of a window
-    - `stride`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig1d` or numbers; none
-    - `count_include_pad`: whether padding counts in the means; True
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        stride: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig1d` or numbers; none.
+        count_include_pad: whether padding counts in the means; True.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.AvgPool1d(2)(Tensor.ones([1, 2, 8])).shape
     Shape([1, 2, 4])
@@ -93,11 +95,12 @@ class AvgPool1d(Module, config=AvgPool1dConfig):
 class AvgPool2dConfig(Config):
     """Settings of `AvgPool2d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig2d` or numbers; none
-    - `count_include_pad`: whether padding counts in the means; True
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig2d` or numbers; none.
+        count_include_pad: whether padding counts in the means; True.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.AvgPool2dConfig([2, 2]).init()
     AvgPool2d {kernel_size: [2, 2], stride: [2, 2], padding: Valid, count_include_pad: true, ceil_mode: false}
@@ -127,11 +130,12 @@ class AvgPool2d(Module, config=AvgPool2dConfig):
 
     `torch.nn.AvgPool2d`. To (batch, channels, rows, columns).
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig2d` or numbers; none
-    - `count_include_pad`: whether padding counts in the means; True
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig2d` or numbers; none.
+        count_include_pad: whether padding counts in the means; True.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.AvgPool2d(2)(Tensor.ones([1, 2, 8, 8])).shape
     Shape([1, 2, 4, 4])
@@ -170,11 +174,12 @@ class AvgPool2d(Module, config=AvgPool2dConfig):
 class AvgPool3dConfig(Config):
     """Settings of `AvgPool3d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig3d` or numbers; none
-    - `count_include_pad`: whether padding counts in the means; True
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig3d` or numbers; none.
+        count_include_pad: whether padding counts in the means; True.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.AvgPool3dConfig([2, 2, 2]).init()
     AvgPool3d {kernel_size: [2, 2, 2], stride: [2, 2, 2], padding: Valid, count_include_pad: true, ceil_mode: false}
@@ -204,11 +209,12 @@ class AvgPool3d(Module, config=AvgPool3dConfig):
 
     `torch.nn.AvgPool3d`. To (batch, channels, layers, rows, columns).
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig3d` or numbers; none
-    - `count_include_pad`: whether padding counts in the means; True
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig3d` or numbers; none.
+        count_include_pad: whether padding counts in the means; True.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.AvgPool3d(2)(Tensor.ones([1, 2, 4, 4, 4])).shape
     Shape([1, 2, 2, 2, 2])

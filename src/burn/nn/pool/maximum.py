@@ -17,11 +17,12 @@ from burn.tensor import Tensor
 class MaxPool1dConfig(Config):
     """Settings of `MaxPool1d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a window
-    - `stride`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig1d` or numbers; none
-    - `dilation`: from one element of a window to the next; 1
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        stride: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig1d` or numbers; none.
+        dilation: from one element of a window to the next; 1.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.MaxPool1dConfig(2).init()
     MaxPool1d {kernel_size: 2, stride: 2, padding: Valid, dilation: 1, ceil_mode: false}
@@ -48,11 +49,12 @@ class MaxPool1d(Module, config=MaxPool1dConfig):
 
     `torch.nn.MaxPool1d`. To (batch, channels, windows).
 
-    - `kernel_size`: the size of a window
-    - `stride`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig1d` or numbers; none
-    - `dilation`: from one element of a window to the next; 1
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        stride: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig1d` or numbers; none.
+        dilation: from one element of a window to the next; 1.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.MaxPool1d(2)(Tensor.ones([1, 2, 8])).shape
     Shape([1, 2, 4])
@@ -91,11 +93,12 @@ class MaxPool1d(Module, config=MaxPool1dConfig):
 class MaxPool2dConfig(Config):
     """Settings of `MaxPool2d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig2d` or numbers; none
-    - `dilation`: from one element of a window to the next; 1
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig2d` or numbers; none.
+        dilation: from one element of a window to the next; 1.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.MaxPool2dConfig([2, 2]).init()
     MaxPool2d {kernel_size: [2, 2], stride: [2, 2], padding: Valid, dilation: [1, 1], ceil_mode: false}
@@ -122,11 +125,12 @@ class MaxPool2d(Module, config=MaxPool2dConfig):
 
     `torch.nn.MaxPool2d`. To (batch, channels, rows, columns).
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig2d` or numbers; none
-    - `dilation`: from one element of a window to the next; 1
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig2d` or numbers; none.
+        dilation: from one element of a window to the next; 1.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.MaxPool2d(2)(Tensor.ones([1, 2, 8, 8])).shape
     Shape([1, 2, 4, 4])
@@ -163,11 +167,12 @@ class MaxPool2d(Module, config=MaxPool2dConfig):
 class MaxPool3dConfig(Config):
     """Settings of `MaxPool3d`; `init(device=None)` makes it.
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig3d` or numbers; none
-    - `dilation`: from one element of a window to the next; 1
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig3d` or numbers; none.
+        dilation: from one element of a window to the next; 1.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.MaxPool3dConfig([2, 2, 2]).init()
     MaxPool3d {kernel_size: [2, 2, 2], stride: [2, 2, 2], padding: Valid, dilation: [1, 1, 1], ceil_mode: false}
@@ -194,11 +199,12 @@ class MaxPool3d(Module, config=MaxPool3dConfig):
 
     `torch.nn.MaxPool3d`. To (batch, channels, layers, rows, columns).
 
-    - `kernel_size`: the size of a window
-    - `strides`: from one window to the next; side by side, if nothing is said
-    - `padding`: around the input: `PaddingConfig3d` or numbers; none
-    - `dilation`: from one element of a window to the next; 1
-    - `ceil_mode`: whether a window may begin inside and end outside; False
+    Arguments:
+        kernel_size: the size of a window.
+        strides: from one window to the next; side by side, if nothing is said.
+        padding: around the input: `PaddingConfig3d` or numbers; none.
+        dilation: from one element of a window to the next; 1.
+        ceil_mode: whether a window may begin inside and end outside; False.
 
     >>> nn.MaxPool3d(2)(Tensor.ones([1, 2, 4, 4, 4])).shape
     Shape([1, 2, 2, 2, 2])

@@ -20,14 +20,15 @@ from burn.tensor import Tensor
 class RnnConfig(Config):
     """Settings of `Rnn`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `reverse`: read the sequence from its end; False
-    - `clip`: holds the state between -clip and clip; None
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        reverse: read the sequence from its end; False.
+        clip: holds the state between -clip and clip; None.
+        hidden_activation: of the state; Tanh.
 
     >>> nn.RnnConfig(3, 4).init()
     Rnn {d_input: 3, d_hidden: 4, bias: true, params: 36}
@@ -56,14 +57,15 @@ class Rnn(Module, config=RnnConfig):
     `torch.nn.RNN`. (batch, length, d_input) to (batch, length, d_hidden), and the last state; it begins with
     `state`, or with zeros.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `reverse`: read the sequence from its end; False
-    - `clip`: holds the state between -clip and clip; None
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        reverse: read the sequence from its end; False.
+        clip: holds the state between -clip and clip; None.
+        hidden_activation: of the state; Tanh.
 
     >>> output, state = nn.Rnn(3, 4)(Tensor.ones([2, 5, 3]))
     >>> output.shape, state.hidden.shape
@@ -140,13 +142,14 @@ class Rnn(Module, config=RnnConfig):
 class BiRnnConfig(Config):
     """Settings of `BiRnn`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `clip`: holds the state between -clip and clip; None
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        clip: holds the state between -clip and clip; None.
+        hidden_activation: of the state; Tanh.
 
     >>> nn.BiRnnConfig(3, 4).init()
     BiRnn {d_input: 3, d_hidden: 4, bias: true, params: 72}
@@ -176,13 +179,14 @@ class BiRnn(Bidirectional[Rnn], config=BiRnnConfig):
     `torch.nn.RNN`. (batch, length, d_input) to (batch, length, 2 * d_hidden), the forward direction first, and the
     last state; `state` is (2, batch, d_hidden).
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `clip`: holds the state between -clip and clip; None
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        clip: holds the state between -clip and clip; None.
+        hidden_activation: of the state; Tanh.
 
     >>> output, state = nn.BiRnn(3, 4)(Tensor.ones([2, 5, 3]))
     >>> output.shape, state.hidden.shape

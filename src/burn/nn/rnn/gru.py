@@ -41,14 +41,15 @@ Candidate = Callable[[int, Tensor], tuple[Tensor, Tensor]]
 class GruConfig(Config):
     """Settings of `Gru`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
-    - `gate_activation`: of the gates; Sigmoid
-    - `hidden_activation`: of the state; Tanh
-    - `clip`: holds the state between -clip and clip; None
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        reset_after: whether the reset gate acts after the product with the state, as in PyTorch; True.
+        gate_activation: of the gates; Sigmoid.
+        hidden_activation: of the state; Tanh.
+        clip: holds the state between -clip and clip; None.
 
     >>> nn.GruConfig(3, 4).init()
     Gru {d_input: 3, d_hidden: 4, bias: true, reset_after: true, params: 108}
@@ -74,14 +75,15 @@ class Gru(Module, config=GruConfig):
 
     `torch.nn.GRU`. (batch, length, d_input) to (batch, length, d_hidden); it begins with `state`, or with zeros.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
-    - `gate_activation`: of the gates; Sigmoid
-    - `hidden_activation`: of the state; Tanh
-    - `clip`: holds the state between -clip and clip; None
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        reset_after: whether the reset gate acts after the product with the state, as in PyTorch; True.
+        gate_activation: of the gates; Sigmoid.
+        hidden_activation: of the state; Tanh.
+        clip: holds the state between -clip and clip; None.
 
     >>> nn.Gru(3, 4)(Tensor.ones([2, 5, 3])).shape
     Shape([2, 5, 4])
@@ -203,15 +205,16 @@ class Gru(Module, config=GruConfig):
 class BiGruConfig(Config):
     """Settings of `BiGru`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
-    - `gate_activation`: of the gates; Sigmoid
-    - `hidden_activation`: of the state; Tanh
-    - `clip`: holds the state between -clip and clip; None
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        reset_after: whether the reset gate acts after the product with the state, as in PyTorch; True.
+        gate_activation: of the gates; Sigmoid.
+        hidden_activation: of the state; Tanh.
+        clip: holds the state between -clip and clip; None.
 
     >>> nn.BiGruConfig(3, 4).init()
     BiGru {d_input: 3, d_hidden: 4, bias: true, params: 216}
@@ -243,15 +246,16 @@ class BiGru(Bidirectional[Gru], config=BiGruConfig):
     `torch.nn.GRU`. (batch, length, d_input) to (batch, length, 2 * d_hidden), the forward direction first, and the
     last state; `state` is (2, batch, d_hidden).
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `reset_after`: whether the reset gate acts after the product with the state, as in PyTorch; True
-    - `gate_activation`: of the gates; Sigmoid
-    - `hidden_activation`: of the state; Tanh
-    - `clip`: holds the state between -clip and clip; None
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        reset_after: whether the reset gate acts after the product with the state, as in PyTorch; True.
+        gate_activation: of the gates; Sigmoid.
+        hidden_activation: of the state; Tanh.
+        clip: holds the state between -clip and clip; None.
 
     >>> output, state = nn.BiGru(3, 4)(Tensor.ones([2, 5, 3]))
     >>> output.shape, state.shape

@@ -24,17 +24,18 @@ from burn.tensor import Tensor
 class LstmConfig(Config):
     """Settings of `Lstm`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `reverse`: read the sequence from its end; False
-    - `clip`: holds the cell between -clip and clip; None
-    - `input_forget`: whether the forget gate is one less the input gate; False
-    - `gate_activation`: of the gates; Sigmoid
-    - `cell_activation`: of what enters the cell; Tanh
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        reverse: read the sequence from its end; False.
+        clip: holds the cell between -clip and clip; None.
+        input_forget: whether the forget gate is one less the input gate; False.
+        gate_activation: of the gates; Sigmoid.
+        cell_activation: of what enters the cell; Tanh.
+        hidden_activation: of the state; Tanh.
 
     >>> nn.LstmConfig(3, 4).init()
     Lstm {d_input: 3, d_hidden: 4, bias: true, params: 144}
@@ -64,17 +65,18 @@ class Lstm(Module, config=LstmConfig):
     `torch.nn.LSTM`. (batch, length, d_input) to (batch, length, d_hidden), and the last state; it begins with
     `state`, or with zeros.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `reverse`: read the sequence from its end; False
-    - `clip`: holds the cell between -clip and clip; None
-    - `input_forget`: whether the forget gate is one less the input gate; False
-    - `gate_activation`: of the gates; Sigmoid
-    - `cell_activation`: of what enters the cell; Tanh
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        reverse: read the sequence from its end; False.
+        clip: holds the cell between -clip and clip; None.
+        input_forget: whether the forget gate is one less the input gate; False.
+        gate_activation: of the gates; Sigmoid.
+        cell_activation: of what enters the cell; Tanh.
+        hidden_activation: of the state; Tanh.
 
     >>> output, state = nn.Lstm(3, 4)(Tensor.ones([2, 5, 3]))
     >>> output.shape, state.cell.shape
@@ -171,16 +173,17 @@ class Lstm(Module, config=LstmConfig):
 class BiLstmConfig(Config):
     """Settings of `BiLstm`; `init(device=None)` makes it.
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `clip`: holds the cell between -clip and clip; None
-    - `input_forget`: whether the forget gate is one less the input gate; False
-    - `gate_activation`: of the gates; Sigmoid
-    - `cell_activation`: of what enters the cell; Tanh
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        clip: holds the cell between -clip and clip; None.
+        input_forget: whether the forget gate is one less the input gate; False.
+        gate_activation: of the gates; Sigmoid.
+        cell_activation: of what enters the cell; Tanh.
+        hidden_activation: of the state; Tanh.
 
     >>> nn.BiLstmConfig(3, 4).init()
     BiLstm {d_input: 3, d_hidden: 4, bias: true, params: 288}
@@ -214,16 +217,17 @@ class BiLstm(Bidirectional[Lstm], config=BiLstmConfig):
     `torch.nn.LSTM`. (batch, length, d_input) to (batch, length, 2 * d_hidden), the forward direction first, and the
     last state; `state` is (2, batch, d_hidden).
 
-    - `d_input`: how many features come in
-    - `d_hidden`: the size of the state
-    - `bias`: whether gates have one; True
-    - `initializer`: how parameters begin; Xavier's normal distribution
-    - `batch_first`: whether the first dim is the batch, not time; True
-    - `clip`: holds the cell between -clip and clip; None
-    - `input_forget`: whether the forget gate is one less the input gate; False
-    - `gate_activation`: of the gates; Sigmoid
-    - `cell_activation`: of what enters the cell; Tanh
-    - `hidden_activation`: of the state; Tanh
+    Arguments:
+        d_input: how many features come in.
+        d_hidden: the size of the state.
+        bias: whether gates have one; True.
+        initializer: how parameters begin; Xavier's normal distribution.
+        batch_first: whether the first dim is the batch, not time; True.
+        clip: holds the cell between -clip and clip; None.
+        input_forget: whether the forget gate is one less the input gate; False.
+        gate_activation: of the gates; Sigmoid.
+        cell_activation: of what enters the cell; Tanh.
+        hidden_activation: of the state; Tanh.
 
     >>> output, state = nn.BiLstm(3, 4)(Tensor.ones([2, 5, 3]))
     >>> output.shape, state.cell.shape

@@ -30,16 +30,17 @@ from burn.tensor import Tensor
 class TransformerDecoderConfig(Config):
     """Settings of `TransformerDecoder`; `init(device=None)` makes it.
 
-    - `d_model`: the number of features
-    - `d_ff`: features between the two linear layers
-    - `n_heads`: heads of attention
-    - `n_layers`: how many layers
-    - `dropout`: 0.1
-    - `norm_first`: whether norms come before the parts; False
-    - `quiet_softmax`: whether a query may attend to nothing; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `activation`: between the two linear layers; Gelu
-    - `layer_norm_eps`: added to variances, 1e-5
+    Arguments:
+        d_model: the number of features.
+        d_ff: features between the two linear layers.
+        n_heads: heads of attention.
+        n_layers: how many layers.
+        dropout: 0.1.
+        norm_first: whether norms come before the parts; False.
+        quiet_softmax: whether a query may attend to nothing; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        activation: between the two linear layers; Gelu.
+        layer_norm_eps: added to variances, 1e-5.
 
     >>> layer = nn.TransformerDecoderConfig(8, 16, 2, 1).init()
     """
@@ -116,16 +117,17 @@ class TransformerDecoder(Module, config=TransformerDecoderConfig):
     `torch.nn.TransformerDecoder`. The sequence (batch, length, d_model) to the same shape; `memory` is (batch,
     memory, d_model), and `masks` go by their names in `TransformerDecoderInput`.
 
-    - `d_model`: the number of features
-    - `d_ff`: features between the two linear layers
-    - `n_heads`: heads of attention
-    - `n_layers`: how many layers
-    - `dropout`: 0.1
-    - `norm_first`: whether norms come before the parts; False
-    - `quiet_softmax`: whether a query may attend to nothing; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `activation`: between the two linear layers; Gelu
-    - `layer_norm_eps`: added to variances, 1e-5
+    Arguments:
+        d_model: the number of features.
+        d_ff: features between the two linear layers.
+        n_heads: heads of attention.
+        n_layers: how many layers.
+        dropout: 0.1.
+        norm_first: whether norms come before the parts; False.
+        quiet_softmax: whether a query may attend to nothing; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        activation: between the two linear layers; Gelu.
+        layer_norm_eps: added to variances, 1e-5.
 
     >>> decoder = nn.TransformerDecoder(8, 16, n_heads=2, n_layers=1)
     >>> decoder(Tensor.ones([2, 5, 8]), Tensor.ones([2, 7, 8])).shape

@@ -32,16 +32,17 @@ Mask = Tensor | None
 class TransformerEncoderConfig(Config):
     """Settings of `TransformerEncoder`; `init(device=None)` makes it.
 
-    - `d_model`: the number of features
-    - `d_ff`: features between the two linear layers
-    - `n_heads`: heads of attention
-    - `n_layers`: how many layers
-    - `dropout`: 0.1
-    - `norm_first`: whether norms come before the parts; False
-    - `quiet_softmax`: whether a query may attend to nothing; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `activation`: between the two linear layers; Gelu
-    - `layer_norm_eps`: added to variances, 1e-5
+    Arguments:
+        d_model: the number of features.
+        d_ff: features between the two linear layers.
+        n_heads: heads of attention.
+        n_layers: how many layers.
+        dropout: 0.1.
+        norm_first: whether norms come before the parts; False.
+        quiet_softmax: whether a query may attend to nothing; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        activation: between the two linear layers; Gelu.
+        layer_norm_eps: added to variances, 1e-5.
 
     >>> layer = nn.TransformerEncoderConfig(8, 16, 2, 1).init()
     """
@@ -96,16 +97,17 @@ class TransformerEncoder(Module, config=TransformerEncoderConfig):
     `torch.nn.TransformerEncoder`. (batch, length, d_model) to the same shape; `mask_pad` (batch, length) and
     `mask_attn` (batch, length, length) hide where they are true.
 
-    - `d_model`: the number of features
-    - `d_ff`: features between the two linear layers
-    - `n_heads`: heads of attention
-    - `n_layers`: how many layers
-    - `dropout`: 0.1
-    - `norm_first`: whether norms come before the parts; False
-    - `quiet_softmax`: whether a query may attend to nothing; False
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `activation`: between the two linear layers; Gelu
-    - `layer_norm_eps`: added to variances, 1e-5
+    Arguments:
+        d_model: the number of features.
+        d_ff: features between the two linear layers.
+        n_heads: heads of attention.
+        n_layers: how many layers.
+        dropout: 0.1.
+        norm_first: whether norms come before the parts; False.
+        quiet_softmax: whether a query may attend to nothing; False.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        activation: between the two linear layers; Gelu.
+        layer_norm_eps: added to variances, 1e-5.
 
     >>> encoder = nn.TransformerEncoder(8, 16, n_heads=2, n_layers=1)
     >>> encoder(Tensor.ones([2, 5, 8])).shape

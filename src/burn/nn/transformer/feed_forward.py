@@ -19,11 +19,12 @@ from burn.tensor import Tensor
 class PositionWiseFeedForwardConfig(Config):
     """Settings of `PositionWiseFeedForward`; `init(device=None)` makes it.
 
-    - `d_model`: the number of features
-    - `d_ff`: features between the two layers
-    - `dropout`: 0.1
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `activation`: between them; Gelu
+    Arguments:
+        d_model: the number of features.
+        d_ff: features between the two layers.
+        dropout: 0.1.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        activation: between them; Gelu.
 
     >>> nn.PositionWiseFeedForwardConfig(8, 16).init()
     PositionWiseFeedForward {d_model: 8, d_ff: 16, prob: 0.1, params: 280}
@@ -54,11 +55,12 @@ class PositionWiseFeedForward(Module, config=PositionWiseFeedForwardConfig):
 
     (..., d_model) to the same shape.
 
-    - `d_model`: the number of features
-    - `d_ff`: features between the two layers
-    - `dropout`: 0.1
-    - `initializer`: how parameters begin; uniform by the number of inputs, as PyTorch has it
-    - `activation`: between them; Gelu
+    Arguments:
+        d_model: the number of features.
+        d_ff: features between the two layers.
+        dropout: 0.1.
+        initializer: how parameters begin; uniform by the number of inputs, as PyTorch has it.
+        activation: between them; Gelu.
 
     >>> nn.PositionWiseFeedForward(8, 16)(Tensor.ones([2, 5, 8])).shape
     Shape([2, 5, 8])
