@@ -50,8 +50,9 @@ class TrainOutput(Generic[Item]):
     ...     def train_step(self, batch):
     ...         loss = ((self.layer(batch[0]) - batch[1]) ** 2).mean()
     ...         return TrainOutput(self, loss.backward(), item=loss)
-    >>> model = Line(nn.Linear(1, 1, device=burn.NdArray().autodiff()))
-    >>> x = burn.tensor([[1.0], [2.0]])
+    >>> device = burn.NdArray().autodiff()
+    >>> model = Line(nn.Linear(1, 1, device=device))
+    >>> x = burn.tensor([[1.0], [2.0]], device=device)
     >>> len(model.train_step((x, 2 * x)).grads)
     2
     """
