@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 from burn.backend import Autodiff, BalancedCheckpointing, NdArray, NoCheckpointing
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from burn.config import Config
     from burn.module import Module, Param
     from burn.tensor.methods.creation import tensor
+    from burn.tensor.names import *  # noqa: F403
 
 
 def _usual_device() -> Device:
@@ -101,6 +104,7 @@ _LATER = {
     "tune": "burn.capture",
 }
 _PACKAGES = {"config", "data", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
+_PACKAGES |= {"backend", "capture", "control", "cube", "engine", "extension", "prelude", "program", "tools", "train"}
 
 if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
@@ -110,4 +114,23 @@ if not TYPE_CHECKING:  # checkers know the names, and find those that are not th
             return getattr(importlib.import_module(_LATER[name]), name)
         if name in _PACKAGES:
             return importlib.import_module(f"burn.{name}")
-        raise missing_name(__name__, name, (*__all__, *_PACKAGES))
+        if not name.startswith("_"):  # functions of tensors, such as burn.zeros
+            from burn.tensor import guesses, names
+
+            if name in names.__all__:
+                return getattr(names, name)
+            hint = guesses.of_package(name, (*__all__, *_PACKAGES, *names.__all__))
+            raise missing_name(__name__, name, hint=hint)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _CallableModule(types.ModuleType):
+    """`burn.device` is a package's module; `burn.device("cpu")`, as others write it, says how devices are named."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from burn.tensor.placing import not_a_device
+
+        raise not_a_device("device", args[0] if args else "")
+
+
+sys.modules["burn.device"].__class__ = _CallableModule

@@ -29,6 +29,10 @@ D = TypeVar("D", bound="Device")
 Kernel = Callable[..., Any]
 
 
+_SEED: int | None = None
+"""What generators made later begin with, if `seed_all` was called."""
+
+
 class Generator:
     """A counter-based random stream: a `seed`, and an offset that each draw moves forward.
 
@@ -45,7 +49,9 @@ class Generator:
 
     def __init__(self, seed: int | None = None) -> None:
         self._lock = threading.Lock()
-        self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
+        if seed is None:
+            seed = _SEED if _SEED is not None else int.from_bytes(os.urandom(8), "little")
+        self._seed = seed % (1 << 64)
         self._offset = 0
 
     def seed(self, value: int) -> None:
@@ -377,6 +383,18 @@ class Device(metaclass=_Metaclass):
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{self!r} cannot be pickled")
+
+
+def seed_all(value: int) -> None:
+    """Make every later random draw reproducible, on every device, those that are made later too.
+
+    >>> from burn.device import seed_all
+    >>> seed_all(0)
+    """
+    global _SEED
+    _SEED = value
+    for device in list(_INSTANCES.values()):
+        device.seed(value)
 
 
 def common_device(operation: str, tensors: list[Tensor[Any]]) -> Device:

@@ -222,6 +222,15 @@ KEYWORDS = {
 """Names of arguments in PyTorch and NumPy, and ours."""
 
 
+CALLS = {
+    "sort": "x.sort_with_indices(dim) gives values and indices, x.sort_descending(dim) begins with the largest",
+    "argsort": "x.argsort_descending(dim) begins with the largest",
+    "topk": "x.topk_with_indices(k, dim) gives values and indices",
+    "cummax": "it gives the values alone", "cummin": "it gives the values alone",
+}  # fmt: skip
+"""What PyTorch's functions of the same name do, and ours do under another."""
+
+
 def advice(place: str, name: str, known: Iterable[str] = ()) -> str:
     """`; write ...` for a name of another library, else `; did you mean ...?` for a near one, else nothing."""
     found = WRITE.get(place, {}).get(name)
@@ -262,13 +271,15 @@ def missing_attribute(place: str, title: str, name: str, known: Iterable[str] = 
     return AttributeError(f"{title} has no attribute {name!r}{advice(place, name, known)}")
 
 
-def missing_name(package: str, name: str, known: Iterable[str] = ()) -> AttributeError | ImportError:
+def missing_name(
+    package: str, name: str, known: Iterable[str] = (), hint: str | None = None
+) -> AttributeError | ImportError:
     """The error for a name that a package does not have, to be raised by its `__getattr__`.
 
     `from package import name` would hide the message of an AttributeError behind one of its own, so it gets an
     ImportError; `package.name`, `hasattr` and `getattr` get the AttributeError they know.
     """
-    text = f"{package} has no {name!r}{advice(package, name, known)}"
+    text = f"{package} has no {name!r}{advice(package, name, known) if hint is None else hint}"
     return ImportError(text, name=package) if _imports(sys._getframe(2)) else AttributeError(text)
 
 

@@ -50,7 +50,7 @@ TARGETS = np.random.default_rng(2).standard_normal((11, 3))
 
 
 def network(device: Any, values: list[Any] | None = None) -> Network:
-    w1, b1, w2, b2 = (Param(Tensor.from_data(each, device)) for each in (values or arrays()))
+    w1, b1, w2, b2 = (Param(Tensor.from_floats(each, device)) for each in (values or arrays()))
     return Network(Affine(w1, b1), Affine(w2, b2))
 
 
@@ -60,7 +60,7 @@ def matrices(device: Any) -> Network:
 
 
 def loss_of(model: Any, device: Any) -> Any:
-    inputs, targets = Tensor.from_data(INPUTS, device), Tensor.from_data(TARGETS, device)
+    inputs, targets = Tensor.from_floats(INPUTS, device), Tensor.from_floats(TARGETS, device)
     error = model(inputs) - targets
     return (error * error).mean()
 

@@ -46,7 +46,7 @@ OPTIMIZERS: dict[str, Any] = {
 
 
 def batch() -> tuple[Any, Any]:
-    return Tensor.from_data(INPUTS, DEVICE), Tensor.from_data(TARGETS, DEVICE)
+    return Tensor.from_floats(INPUTS, DEVICE), Tensor.from_floats(TARGETS, DEVICE)
 
 
 def error(model: Any, inputs: Any, targets: Any) -> Any:

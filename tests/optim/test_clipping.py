@@ -29,7 +29,7 @@ def ones_with(gradients: list[Any]) -> list[torch.nn.Parameter]:
 @pytest.mark.parametrize("place", DEVICES)
 @pytest.mark.parametrize("limit", [0.1, 1.0, 100.0])
 def test_clipping_gives_what_pytorch_gives(place: str, limit: float) -> None:
-    gradients = [Tensor.from_data(each, DEVICES[place]) for each in GRADIENTS]
+    gradients = [Tensor.from_floats(each, DEVICES[place]) for each in GRADIENTS]
     by_value = ones_with(GRADIENTS)
     torch.nn.utils.clip_grad_value_(by_value, limit)
     assert_equal(GradientClipping.Value(limit).clip_gradients(gradients), [each.grad.numpy() for each in by_value])
@@ -46,7 +46,7 @@ def test_clipping_gives_what_pytorch_gives(place: str, limit: float) -> None:
 
 def test_small_gradients_stay_bit_equal_and_zeros_stay_zeros() -> None:
     device = DEVICES["ndarray"]
-    gradient = Tensor.from_data(GRADIENTS[0], device)
+    gradient = Tensor.from_floats(GRADIENTS[0], device)
     for clipping in (GradientClipping.Value(100.0), GradientClipping.Norm(100.0), GradientClipping.GlobalNorm(100.0)):
         np.testing.assert_array_equal(clipping.clip_gradient(gradient), GRADIENTS[0])
         np.testing.assert_array_equal(clipping.clip_gradient(gradient.zeros_like()), np.zeros((4, 5)))
@@ -122,7 +122,7 @@ def test_a_parameter_of_rank_zero_keeps_its_rank() -> None:
         scale: Param
 
     device = DEVICES["ndarray"].autodiff()
-    model = One(Param(Tensor.from_data(2.0, device)))
+    model = One(Param(Tensor.from_floats(2.0, device)))
     assert model.scale.shape == ()
     optim = AdamConfig(grad_clipping=GradientClippingConfig.GlobalNorm(0.1)).init()
     for _ in range(3):

@@ -102,7 +102,7 @@ class Tied(Module):
 
 
 def test_a_tied_parameter_gets_one_summed_gradient_and_stays_tied() -> None:
-    weight = Param(Tensor.from_data(np.arange(6.0).reshape(3, 2), DEVICE))
+    weight = Param(Tensor.from_floats(np.arange(6.0).reshape(3, 2), DEVICE))
     model = Tied(weight, weight)
     x = Tensor.ones([1, 3], DEVICE)
     grads = GradientsParams.from_grads(model(x).sum().backward(), model)

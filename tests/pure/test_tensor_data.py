@@ -156,8 +156,9 @@ def test_adopted_arrays_are_shared_until_written_to() -> None:
 def test_objects_that_are_arrays_or_tensors_are_read() -> None:
     torch = pytest.importorskip("torch")
     assert TensorData(torch.ones(2, 2)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert TensorData(torch.ones(2, dtype=torch.bfloat16)).dtype.name == "bf16"
     with pytest.raises(DataError, match="TensorData: Tensor cannot be read as an array"):
-        TensorData(torch.ones(2, dtype=torch.bfloat16))
+        TensorData(torch.ones(2, requires_grad=True))
 
     class HasData:
         def to_data(self) -> TensorData:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from burn.device import Device
-from burn.dtype import DType, f32, from_numpy, i64
+from burn.dtype import DType, bf16, f32, from_numpy, i64
 from burn.dtype import dtype as as_dtype
 from burn.errors import DTypeError
 
@@ -46,13 +46,25 @@ class HostArrays(Device):
     def to_dlpack(self, handle: Any, **options: Any) -> Any:
         array = np.asarray(handle).view()
         array.flags.writeable = False
+        version = options.get("max_version")
+        if (version is None or version[0] < 1) and options.get("copy") is not False:
+            array = array.copy()  # who asks so cannot be told that nobody may write to it
+        if array.dtype.kind == "V" and from_numpy(array.dtype) is bf16:
+            from burn.backend.half_exchange import exported
+
+            return exported(array, options)
         return array.__dlpack__(**options)
 
     def dlpack_device(self, handle: Any) -> tuple[int, int]:
         return 1, 0
 
     def from_dlpack(self, other: Any, copy: bool) -> Any:
-        array = np.from_dlpack(other)
+        try:
+            array = np.from_dlpack(other)
+        except (BufferError, RuntimeError):  # NumPy has no bf16
+            from burn.backend.half_exchange import imported
+
+            array = imported(other)
         return array.copy() if copy else array
 
     def dtype_settings(self) -> list[str]:

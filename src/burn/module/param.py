@@ -23,6 +23,7 @@ from burn.module.identity import ParamId
 from burn.shape import as_shape
 from burn.tensor import Tensor, TensorData
 from burn.tensor.quantization import QuantizedTensor
+from burn.tensor.tensor import missing
 
 B = TypeVar("B", bound=Device, default=Device, covariant=True)
 Source = Callable[[], Tensor[Any]]
@@ -128,7 +129,7 @@ class Param(Tensor[B]):
 
         def __getattr__(self, name: str) -> Any:
             if name != "handle":
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+                raise missing(self, name)
             return self._fill()
 
     def _fill(self) -> Any:

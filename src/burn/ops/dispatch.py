@@ -59,10 +59,10 @@ def wrap(device: Device, handle: Any) -> Tensor[Any]:
     return Tensor(handle, device, device.dtype_of(handle), shape if shape.__class__ is Shape else Shape(shape))
 
 
-def from_array(op: Op, array: Any, device: Device) -> Tensor[Any]:
+def from_array(operation: str, array: Any, device: Device) -> Tensor[Any]:
     """A NumPy array that meets a tensor, on the device of the tensor."""
     if array.dtype.kind not in "biuf" and array.dtype.kind != "V":
-        raise DTypeError(f"{op.name}: an array of NumPy's {array.dtype} holds no numbers or bools")
+        raise DTypeError(f"{operation}: an array of NumPy's {array.dtype} holds no numbers or bools")
     found = from_numpy(array.dtype)
     return Tensor(device.from_host(np.array(array, found.numpy, order="C")), device, found, Shape(array.shape))
 
@@ -135,7 +135,7 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
             raise not_a_tensor(op, op.parameters[0], x)
         if not isinstance(number, NUMBERS):
             if number.__class__ is np.ndarray:
-                array = from_array(op, number, tensor.device)
+                array = from_array(op.name, number, tensor.device)
                 return call(tensor, array) if position else call(array, tensor)
             raise not_a_tensor(op, op.parameters[position], number)
         tensor, number = weak_number(op, tensor, number, exact)
@@ -267,6 +267,9 @@ def general(op: Op, prepare: Call | None) -> Call:
 
     def call_variadic(*args: Any, **kwargs: Any) -> Any:
         (tensors,), attributes = op.bind(args, kwargs)
+        if not hasattr(tensors, "__iter__"):
+            given, name = type(tensors).__name__, op.operands[0]
+            raise CallError(f"{op.name}: {name} must be a list of tensors, got {given}; write {op.name}([x, y])")
         tensors = list(tensors)
         for index, each in enumerate(tensors):
             if not isinstance(each, Tensor):

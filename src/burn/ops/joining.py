@@ -74,6 +74,10 @@ def stack(tensors: Sequence[Tensor[B]], dim: int = 0) -> Tensor[B]:
     >>> Tensor.stack([burn.tensor([1, 2]), burn.tensor([3, 4])], dim=1).tolist()
     [[1, 3], [2, 4]]
     """
+    if not hasattr(tensors, "__iter__"):
+        raise ArgumentError(
+            f"stack: tensors must be a list of tensors, got {type(tensors).__name__}; write stack([x, y])"
+        )
     listed = list(tensors)
     for index, each in enumerate(listed):
         if getattr(each, "shape", None) != listed[0].shape:

@@ -121,6 +121,7 @@ class Op:
         self.doc = function.__doc__ or ""
         self.gathers = bool(code.co_flags & inspect.CO_VARARGS)
         """Whether the last parameter is a sequence that may also be given number by number, as `*shape`."""
+        self._by_place = code.co_argcount + self.gathers
         self.parameters = code.co_varnames[: count + self.gathers]
         self._read_signature(function)
         self.vjp = self._read_vjp(vjp or {})
@@ -200,9 +201,9 @@ class Op:
         if self.gathers and len(values) >= len(parameters) and not _is_sequence(values[len(parameters) - 1]):
             values[len(parameters) - 1 :] = [tuple(values[len(parameters) - 1 :])]
         given = len(values)
-        if given > len(parameters):
-            faults.append(f"takes {len(parameters)} arguments ({', '.join(parameters)}), got {given}")
-            del values[len(parameters) :]
+        if given > self._by_place:
+            faults.append(f"takes {self._by_place} arguments ({', '.join(parameters[: self._by_place])}), got {given}")
+            del values[self._by_place :]
         values += self._defaults[len(values) :]
         for name, value in kwargs.items():
             if name not in parameters:
@@ -217,7 +218,10 @@ class Op:
         if missing:
             faults.append(f"missing {', '.join(missing)}")
         if faults:
-            raise CallError(f"{self.name}: {'; '.join(faults)}; write {self.signature()}")
+            from burn.guesses import CALLS
+
+            hint = f"; {CALLS[self.name]}" if self.name in CALLS else ""
+            raise CallError(f"{self.name}: {'; '.join(faults)}; write {self.signature()}{hint}")
         return [values[i] for i in self._operand_positions], [values[i] for i in self._attribute_positions]
 
     def signature(self) -> str:

@@ -34,8 +34,9 @@ _dispatch.set_tensor_class(Tensor)
 class _CallablePackage(_types.ModuleType):
     """Lets `burn.tensor(...)` make a tensor while `burn.tensor.activation` stays a module."""
 
-    def __call__(self, data: _Any, *, device: _Any = None, dtype: _Any = None) -> Tensor[_Any]:
-        return _creation.tensor(data, device=device, dtype=dtype)
+    def __call__(self, *args: _Any, **kwargs: _Any) -> Tensor[_Any]:
+        made: Tensor[_Any] = _creation.tensor(*args, **kwargs)
+        return made
 
 
 _CallablePackage.__call__.__doc__ = _creation.tensor.__doc__

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.dtype import DType, f32, from_numpy
+from burn.dtype import DType, bf16, f32, from_numpy
 from burn.dtype import dtype as as_dtype
 from burn.errors import DataError, DTypeError, ShapeError
 from burn.ops.convert import Array, convert_array
@@ -422,6 +422,14 @@ def _as_data(value: Any) -> TensorData:
     return value if isinstance(value, TensorData) else TensorData(value)
 
 
+def _bits_of_half(values: Any) -> Array:
+    """PyTorch's bf16, which NumPy does not know, by way of its bits."""
+    import sys
+
+    bits: Any = values.cpu().contiguous().view(sys.modules["torch"].int16).numpy()
+    return bits.view(bf16.numpy)  # type: ignore[no-any-return]
+
+
 def _read(values: Any, dtype: DType | None) -> tuple[Array, DType]:
     """A row-major array of our own, and the dtype, of anything a user may give."""
     if not isinstance(values, (TensorData, np.ndarray)) and hasattr(values, "to_data"):
@@ -432,7 +440,9 @@ def _read(values: Any, dtype: DType | None) -> tuple[Array, DType]:
         array = np.asarray(values)
     elif hasattr(values, "__array__"):
         try:
-            array = np.asarray(values)
+            array = (
+                _bits_of_half(values) if str(getattr(values, "dtype", "")) == "torch.bfloat16" else np.asarray(values)
+            )
         except (TypeError, ValueError, RuntimeError) as error:
             raise DataError(f"TensorData: {type(values).__name__} cannot be read as an array: {error}") from None
     else:

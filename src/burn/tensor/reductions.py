@@ -174,9 +174,9 @@ def variance(operation: str, x: Tensor[Any], dim: Any, keepdim: bool, unbiased: 
 
 def norm(x: Tensor[Any], p: Any, dim: Any, keepdim: bool) -> Tensor[Any]:
     """The length of vectors: along `dim`, or of all elements as one vector."""
-    if p is None or p == "fro":
+    if p is None or (isinstance(p, str) and p == "fro"):
         p = 2.0
-    elif p in ("inf", "-inf"):
+    elif isinstance(p, str) and p in ("inf", "-inf"):
         p = float(p)
     elif isinstance(p, str):
         raise ArgumentError(f"norm: p must be a number, 'fro' or math.inf, got {p!r}")

@@ -15,7 +15,7 @@ from typing_extensions import TypeVar
 
 from burn.device import Device, current_device
 from burn.dtype import DType, Kind
-from burn.errors import ArgumentError, AutodiffError, DataError, DeviceError, DTypeError
+from burn.errors import ArgumentError, AutodiffError, CallError, DataError, DeviceError, DTypeError
 from burn.ops import dispatch
 from burn.shape import Shape
 from burn.tensor.data import TensorData
@@ -23,6 +23,7 @@ from burn.tensor.graph_types import backward_method, grad_method
 from burn.tensor.methods.activation import ActivationMethods
 from burn.tensor.methods.creation import CreationMethods, place
 from burn.tensor.methods.elementwise import ElementwiseMethods
+from burn.tensor.methods.familiar import FamiliarMethods
 from burn.tensor.methods.indexing import IndexingMethods
 from burn.tensor.methods.linalg import LinalgMethods
 from burn.tensor.methods.movement import MovementMethods
@@ -32,6 +33,7 @@ from burn.tensor.methods.reduce import ReduceMethods
 from burn.tensor.methods.sort import SortMethods
 from burn.tensor.methods.spatial import SpatialMethods
 from burn.tensor.printing import format_tensor, parse_format_spec
+from burn.tensor.signatures import explain_calls
 
 if TYPE_CHECKING:
     from burn.backend.autodiff import Autodiff, Gradients
@@ -41,6 +43,9 @@ B = TypeVar("B", bound=Device, default=Device, covariant=True)
 D = TypeVar("D", bound=Device, default=Device)
 I = TypeVar("I", bound=Device)  # noqa: E741
 
+_OF_NUMBERS = frozenset("feEgG%d")
+"""How formats of numbers end; a tensor of one element is shown as that number then."""
+
 NO_SHAPE: Any = ...
 
 
@@ -48,6 +53,7 @@ class Tensor(
     ActivationMethods,
     CreationMethods,
     ElementwiseMethods,
+    FamiliarMethods,
     IndexingMethods,
     LinalgMethods,
     MovementMethods,
@@ -87,7 +93,7 @@ class Tensor(
     dtype: DType
     shape: Shape
 
-    __array_ufunc__ = None
+    __array_priority__ = 1000.0
     __tree_leaf__ = True
 
     def __init__(self, handle: object, device: B = NO_SHAPE, dtype: DType = NO_SHAPE, shape: Shape = NO_SHAPE) -> None:
@@ -190,6 +196,8 @@ class Tensor(
         array.flags.writeable = False
         return array
 
+    to_numpy = numpy
+
     def tolist(self) -> Any:
         """The values as nested Python lists.
 
@@ -205,6 +213,16 @@ class Tensor(
                 raise DataError(f"__array__: {self.dtype} does not become {dtype} without a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from burn.tensor.numpy_protocol import array_ufunc
+
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from burn.tensor.numpy_protocol import array_function
+
+        return array_function(function, types, args, kwargs)
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.device.base.to_dlpack(self._bottom(), **options)
@@ -247,8 +265,6 @@ class Tensor(
         if not isinstance(device, Device):
             raise DeviceError(f"to_device: needs a device such as NdArray(), got {device!r}")
         return device.receive(self)
-
-    to = to_device
 
     def into_primitive(self) -> Any:
         """The handle that the device's kernels work on.
@@ -411,14 +427,19 @@ class Tensor(
 
     # Python
 
+    if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name)
+
     def __len__(self) -> builtins.int:
         if not self.shape:
-            raise ArgumentError("len: a 0-d tensor has no length")
+            raise CallError("len: a 0-d tensor has no length; write x.item()")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor[B]]:
         if not self.shape:
-            raise ArgumentError("iter: a 0-d tensor cannot be iterated over")
+            raise CallError("iter: a 0-d tensor cannot be iterated over; write x.item()")
         return (self[index] for index in range(self.shape[0]))
 
     def __bool__(self) -> builtins.bool:
@@ -445,6 +466,8 @@ class Tensor(
     __repr__ = __str__
 
     def __format__(self, spec: str) -> str:
+        if spec[-1:] in _OF_NUMBERS and self.shape.num_elements() == 1:
+            return format(self.item(), spec)  # a loss, say: f"{loss:.3f}"
         return format_tensor(
             self.device.to_host(self.handle),
             place=self.device.place,
@@ -462,6 +485,55 @@ class Tensor(
 
     def __deepcopy__(self, memo: Any) -> Tensor[B]:
         return self
+
+
+def missing(tensor: Any, name: str) -> AttributeError:
+    """The error for an attribute that a tensor does not have: what to write."""
+    title = type(tensor).__name__
+    if name.startswith("_") or name in Tensor.__slots__:
+        return AttributeError(f"{title} has no attribute {name!r}")
+    from burn.tensor.guesses import of_tensor
+
+    known = [each for each in dir(type(tensor)) if not each.startswith("_")]
+    if name in known:
+        return AttributeError(f"{title}: {name} could not be read")
+    return AttributeError(f"{title} has no attribute {name!r}{of_tensor(name, known)}")
+
+
+class _Gradient:
+    """`x.grad`: the method, which says so to those who take it for the gradient itself."""
+
+    __slots__ = ("_method", "__weakref__")
+
+    def __init__(self, method: Any) -> None:
+        self._method = method
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._method(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"grad is a method, without an attribute {name!r}: gradients are values; "
+            "write grads = loss.backward(), then x.grad(grads)"
+        )
+
+    def __repr__(self) -> str:
+        return "<method grad: write grads = loss.backward(), then x.grad(grads)>"
+
+
+class _Grad:
+    """Gives `_Gradient` in the place of a bound method."""
+
+    def __init__(self, function: Any) -> None:
+        self.__wrapped__ = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self.__wrapped__ if instance is None else _Gradient(self.__wrapped__.__get__(instance))
+
+
+explain_calls(Tensor, *(each for each in Tensor.__mro__ if each.__module__.startswith("burn.tensor.methods.")))
+setattr(Tensor, "grad", _Grad(vars(Tensor)["grad"]))  # noqa: B010
 
 
 def _restore(wire: Any, device: Device) -> Tensor[Any]:

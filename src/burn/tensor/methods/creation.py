@@ -15,6 +15,7 @@ from burn.ops import creation, dispatch
 from burn.shape import Shape
 from burn.tensor.data import TensorData
 from burn.tensor.placing import device_of, sized, split, with_gradient
+from burn.tensor.signatures import explains
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -58,6 +59,7 @@ def tensor(data: Data, device: D | None = None, dtype: DTypeLike | None = None) 
 def tensor(
     data: Data, device: Device | None = None, dtype: DTypeLike | None = None, *, requires_grad: bool
 ) -> Tensor: ...
+@explains
 def tensor(data: Any, device: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> Any:
     """Make a tensor of numbers, nested lists, a NumPy array, `TensorData` or another library's tensor.
 
@@ -97,14 +99,13 @@ class CreationMethods:
 
     @staticmethod
     def from_data(data: Data, device: D | None = None, dtype: DTypeLike | None = None) -> Tensor[D]:
-        """Make a tensor of `data`, in the device's own float or int dtype, unless `dtype` is given.
+        """Make a tensor, as `burn.tensor` does: numbers take the device's dtypes, `data` that has a dtype keeps it.
 
-        >>> Tensor.from_data([[1, 2], [3, 4]]).tolist(), Tensor.from_data(np.ones(2)).dtype
-        ([[1, 2], [3, 4]], f32)
+        >>> Tensor.from_data([1.0, 2.0]).dtype, Tensor.from_data(np.zeros(2)).dtype
+        (f32, f64)
         """
-        chosen = device_of("from_data", device)
-        values = data if isinstance(data, TensorData) else TensorData(data)
-        return place(_converted(values, native_dtype(values, chosen) if dtype is None else dtype), chosen)
+        made: Tensor[D] = tensor(data, device_of("from_data", device), dtype)
+        return made
 
     @staticmethod
     def from_floats(floats: Data, device: D | None = None) -> Tensor[D]:
@@ -173,8 +174,7 @@ class CreationMethods:
         [[7, 7], [7, 7]]
         """
         chosen = device_of("full", device)
-        if not isinstance(fill_value, dispatch.NUMBERS):
-            raise ArgumentError(f"full: fill_value must be a number, got {shown(fill_value)}; write full((2, 3), 7.0)")
+        _check_number("full", fill_value)
         made = creation.full(fill_value, shape, dtype, device=with_gradient(chosen, requires_grad))
         return made.require_grad() if requires_grad else made
 
@@ -231,6 +231,7 @@ class CreationMethods:
         [7, 7]
         """
         where = self.device if device is None else device_of("full_like", device)
+        _check_number("full_like", fill_value)
         return creation.full(fill_value, self.shape, self.dtype if dtype is None else dtype, device=where)
 
     def zeros_like(self: Tensor[B], *, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor[B]:  # type: ignore[misc]
@@ -341,7 +342,7 @@ class CreationMethods:
         ([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
         """
         sizes, chosen, dtype = sized("eye", size, device, dtype)
-        if len(sizes) > 2:
+        if not 1 <= len(sizes) <= 2:
             raise ArgumentError(f"eye: a matrix has rows and columns, got {list(sizes)}; write eye(3) or eye(3, 4)")
         target = chosen.float_dtype if dtype is None else as_dtype(dtype)
         if not target.is_arithmetic:
@@ -351,6 +352,11 @@ class CreationMethods:
         columns: Any = creation.arange(0, sizes[-1], 1, chosen.int_dtype, device=where)
         made = rows.reshape((sizes[0], 1)).equal(columns.reshape((1, sizes[-1]))).cast(target)
         return made.require_grad() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def _check_number(operation: str, fill_value: Any) -> None:
+    if not isinstance(fill_value, dispatch.NUMBERS):
+        raise ArgumentError(f"{operation}: fill_value must be a number, got {shown(fill_value)}; write 7.0")
 
 
 def _interval(given: tuple[Any, ...], start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:

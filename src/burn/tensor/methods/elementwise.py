@@ -63,7 +63,6 @@ class ElementwiseMethods:
     hypot = arithmetic.hypot
     max_pair = arithmetic.max_pair
     min_pair = arithmetic.min_pair
-    clamp = arithmetic.clamp
     clamp_min = arithmetic.clamp_min
     clamp_max = arithmetic.clamp_max
 
@@ -100,14 +99,13 @@ class ElementwiseMethods:
         >>> burn.tensor([2.0, 3.0]).powf_scalar(3).tolist()
         [8.0, 27.0]
         """
-        rewritten = _FIXED_POWERS.get(exponent) if self.dtype.is_float and isinstance(exponent, int | float) else None
-        return arithmetic.pow(self, exponent) if rewritten is None else rewritten(self)
+        return _fixed_power(self, exponent)
 
     powi_scalar = powf_scalar
 
     def __pow__(self: Tensor[B], exponent: Tensor[B] | float) -> Tensor[B]:  # type: ignore[misc]
         if isinstance(exponent, NUMBERS):
-            return self.powf_scalar(exponent)
+            return _fixed_power(self, exponent)
         return arithmetic.pow(self, exponent)
 
     def __rpow__(self: Tensor[B], base: float) -> Tensor[B]:  # type: ignore[misc]
@@ -213,6 +211,12 @@ class ElementwiseMethods:
         f16
         """
         return tensor.cast(self.dtype)
+
+
+def _fixed_power(x: Any, exponent: Any) -> Tensor[Any]:
+    rewritten = _FIXED_POWERS.get(exponent) if x.dtype.is_float and isinstance(exponent, int | float) else None
+    found: Tensor[Any] = arithmetic.pow(x, exponent) if rewritten is None else rewritten(x)
+    return found
 
 
 _FIXED_POWERS: dict[Any, Any] = {

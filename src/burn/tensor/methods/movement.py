@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypeVar
 
 from burn.device import Device, current_device
-from burn.errors import ShapeError
+from burn.errors import ArgumentError, ShapeError, shown
 from burn.ops import choices, joining, movement, padding
 from burn.shape import as_shape, axis
 
@@ -59,12 +59,10 @@ class MovementMethods:
     flip = movement.flip
     unfold = movement.unfold
     swap_dims = movement.swap_dims
-    transpose = t = movement.transpose
     movedim = movement.movedim
     flatten = movement.flatten
     squeeze = movement.squeeze
     squeeze_dims = movement.squeeze_dims
-    unsqueeze = movement.unsqueeze
     unsqueeze_dim = movement.unsqueeze_dim
     unsqueeze_dims = movement.unsqueeze_dims
     tril = movement.tril
@@ -72,7 +70,6 @@ class MovementMethods:
 
     cat = staticmethod(joining.cat)
     stack = staticmethod(joining.stack)
-    repeat = joining.repeat
     repeat_dim = joining.repeat_dim
     roll = joining.roll
     roll_dim = joining.roll_dim
@@ -116,6 +113,8 @@ class MovementMethods:
         >>> burn.tensor([1, 2]).inplace(lambda x: x + 1).tolist()
         [2, 3]
         """
+        if not callable(function):
+            raise ArgumentError(f"inplace: needs a function, got {shown(function)}; write x.inplace(lambda x: x + 1.0)")
         return function(self)
 
     def extract(self: Tensor[B]) -> Tensor[B]:  # type: ignore[misc]

@@ -99,7 +99,7 @@ class QuantizedTensor(Tensor[Any]):
         """
         return self._of([each.to_device(device) for each in self.parts])
 
-    to = to_device
+    to = to_device  # type: ignore[assignment]
 
     def detach(self) -> QuantizedTensor:
         """Itself: no gradient flows into it.
