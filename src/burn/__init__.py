@@ -104,7 +104,19 @@ _LATER = {
     "tune": "burn.capture",
 }
 _PACKAGES = {"config", "data", "grad_clipping", "lr_scheduler", "module", "nn", "optim", "quantization", "record"}
-_PACKAGES |= {"backend", "capture", "control", "cube", "engine", "extension", "prelude", "program", "tools", "train"}
+_PACKAGES |= {
+    "backend",
+    "capture",
+    "control",
+    "cube",
+    "engine",
+    "extension",
+    "prelude",
+    "program",
+    "serve",
+    "tools",
+    "train",
+}
 
 if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from burn.errors import ArgumentError, BurnError
+from burn.tools.entry import command
 from burn.version import __version__
 from burn_bench import chart, compare, first_call, machine, memory, model_inputs, models, report, results, tune
 from burn_bench.benchmark import Benchmark
@@ -21,6 +22,7 @@ from burn_bench.worker import load_suite
 TUNING = ("off", "remembered", "on")
 
 
+@command("burn-bench")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. The code is 0, 1 where a device of ours failed or was wrong, 2 for a wrong command line."""
     parser = _parser()

@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BurnError as error:
         print(f"burn-import: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"burn-import: {error.filename or options.output}: {error.strerror or error}", file=sys.stderr)
         return 1

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from burn.errors import BurnError
+from burn.tools.entry import command
 from burn.version import __version__
 from furnace.settings import Settings, read_toml
 
 
+@command("furnace")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a server until it is told to end. 2 is a fault in what was given, 1 a model or port that does not work."""
     parser = make_parser()

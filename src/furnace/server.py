@@ -13,12 +13,14 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import burn
 from burn import Device, Module
 from burn.errors import BurnError
+from burn.packages import missing
 from furnace.app import App
 from furnace.errors import ModelError
 from furnace.http.connection import Limits
@@ -192,7 +194,7 @@ def _need_grpc() -> Any:
     try:
         from furnace.grpc.server import GrpcServer
     except ModuleNotFoundError as error:
-        raise ModelError(f"--grpc-port needs {error.name}: pip install 'burn-dl[grpc]'") from error
+        raise ModelError(missing("--grpc-port", (error.name or "grpc").partition(".")[0])) from None
     return GrpcServer
 
 
@@ -225,7 +227,8 @@ def find_device(name: str) -> Device:
     try:
         found: Device = made(rest) if rest else made()
     except BurnError as error:
-        raise ModelError(f"--device {name}: {error}") from error
+        without = "" if find_spec("llvmlite") else "; --device ndarray runs without"
+        raise ModelError(f"--device {name}: {error}{without}") from error
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from burn.backend.autodiff import Autodiff, BalancedCheckpointing, NoCheckpointing
 from burn.backend.ndarray import NdArray
 from burn.device import Device
+from burn.packages import missing
 
 if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Autodiff", "BalancedCheckpointing", "Cpu", "Fusion", "LibTorch", "NdArray", "NoCheckpointing"]
 
 _LATER = {
-    "Cpu": ("burn.backend.cpu.device", "llvmlite", "cpu"),
-    "Fusion": ("burn.backend.fusion", "", ""),
-    "LibTorch": ("burn.backend.torch", "torch", "torch"),
+    "Cpu": ("burn.backend.cpu.device", "llvmlite"),
+    "Fusion": ("burn.backend.fusion", ""),
+    "LibTorch": ("burn.backend.torch", "torch"),
 }
-"""From name to (module, package it needs, extra that installs it)."""
+"""From name to (module, package it needs)."""
 
 
 def _region_driver(device: Device, op: Op) -> Any:
@@ -39,12 +40,12 @@ if not TYPE_CHECKING:  # checkers know the names, and find those that are not th
     def __getattr__(name: str) -> Any:
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module, package, extra = _LATER[name]
+        module, package = _LATER[name]
         try:
             found = getattr(importlib.import_module(module), name)
         except ModuleNotFoundError as error:
             if not package or error.name != package:
                 raise
-            raise ImportError(f"{name} needs {package}: pip install 'burn-dl[{extra}]'") from error
+            raise ModuleNotFoundError(missing(name, package), name=package) from None
         globals()[name] = found
         return found

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+
+from burn.tools.entry import command
 
 
-def main() -> int:
+@command("burn-bench")
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run burn-bench, or say how to get it."""
     try:
         from burn_bench.cli import main as run
@@ -18,4 +22,4 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    return run()
+    return run(arguments)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from burn.tools.entry import command
 from burn.version import __version__
 
 COMMANDS = {
@@ -15,6 +16,7 @@ COMMANDS = {
 }
 
 
+@command("burn")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command named by the first argument."""
     parser = argparse.ArgumentParser(

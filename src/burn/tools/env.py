@@ -9,9 +9,10 @@ import platform
 import sys
 from collections.abc import Sequence
 
+from burn.tools.entry import command
 from burn.version import __version__
 
-PACKAGES = ("numpy", "ml_dtypes", "msgpack", "torch", "llvmlite", "wgpu", "onnx")
+PACKAGES = ("numpy", "ml_dtypes", "msgpack", "torch", "llvmlite", "onnx")
 
 
 def installed(name: str) -> str:
@@ -56,6 +57,7 @@ def engine() -> list[tuple[str, str]]:
     return list(describe().items())
 
 
+@command("burn env")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the facts, one a line."""
     parser = argparse.ArgumentParser(prog="burn env", description="Describe this installation.")

@@ -15,6 +15,9 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from burn.packages import missing
+from burn.tools.entry import command
+
 
 class Row(NamedTuple):
     """One public name: its area, its name there, where it is here, and whether it is owed."""
@@ -69,9 +72,21 @@ def is_present(row: Row) -> bool:
         resolve(row.where)
     except AttributeError:
         return False
-    except ModuleNotFoundError as error:
-        return (error.name or "").partition(".")[0] != row.where.partition(".")[0]
+    except ModuleNotFoundError:
+        return needed_package(row) is not None
     return True
+
+
+def needed_package(row: Row) -> str | None:
+    """The package that is not installed and without which the place of `row` cannot be looked at."""
+    try:
+        resolve(row.where)
+    except AttributeError:
+        return None
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        return None if package == row.where.partition(".")[0] else package
+    return None
 
 
 def tally(chosen: Iterable[Row]) -> list[Tally]:
@@ -88,14 +103,25 @@ def report(areas: Sequence[Tally]) -> str:
     width = max((len(each.area) for each in areas), default=4)
     lines = [f"{'area':<{width}}  present  missing"]
     lines += [f"{each.area:<{width}}  {len(each.present):>7}  {len(each.missing):>7}" for each in areas]
-    present, missing = sum(len(each.present) for each in areas), [row for each in areas for row in each.missing]
-    lines.append(f"{'total':<{width}}  {present:>7}  {len(missing):>7}")
-    if missing:
+    present, absent = sum(len(each.present) for each in areas), [row for each in areas for row in each.missing]
+    lines.append(f"{'total':<{width}}  {present:>7}  {len(absent):>7}")
+    if absent:
         lines += ["", "missing:"]
-        lines += [f"  {row.area}  {row.name}  (no {row.where})" for row in missing]
-    return "\n".join(lines)
+        lines += [f"  {row.area}  {row.name}  (no {row.where})" for row in absent]
+    return "\n".join([*lines, *unseen(row for each in areas for row in each.present)])
 
 
+def unseen(present: Iterable[Row]) -> list[str]:
+    """A line for each package that is not installed, with the names that were counted without it."""
+    waiting: dict[str, list[str]] = {}
+    for row in present:
+        package = needed_package(row)
+        if package is not None:
+            waiting.setdefault(package, []).append(row.where)
+    return [missing(f"not looked at: {', '.join(names)}", package) for package, names in sorted(waiting.items())]
+
+
+@command("burn parity")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report; the exit code is 1 when a name that is owed is missing."""
     parser = argparse.ArgumentParser(prog="burn parity", description="Compare the public names with Burn's.")

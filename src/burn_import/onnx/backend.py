@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import onnx.backend.base
-
 import burn
+from burn.packages import missing
 from burn_import.onnx.loading import load
+
+try:
+    import onnx.backend.base
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(missing(__name__, "onnx"), name=error.name) from None
 
 
 class BurnRepresentation(onnx.backend.base.BackendRep):

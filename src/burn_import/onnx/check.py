@@ -11,6 +11,7 @@ import numpy as np
 
 import burn
 from burn import Device
+from burn.packages import missing
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import Imported
 from burn_import.onnx.ir.dim import Dim
@@ -71,7 +72,7 @@ def check(model: Any, source: Path | bytes, inputs: Mapping[str, Any], half: boo
     try:
         import onnxruntime  # type: ignore[import-untyped]
     except ImportError:
-        raise OnnxError("check", ["onnxruntime is not installed; pip install onnxruntime"]) from None
+        raise OnnxError("check", [missing("--check", "onnxruntime")]) from None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     data = source if isinstance(source, bytes) else str(source)

@@ -16,10 +16,13 @@ import argparse
 import runpy
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from burn.errors import BurnError
+from burn.packages import missing
+from burn.tools.entry import command
 from burn.version import __version__
 from burn_import.onnx.errors import OnnxError
 
@@ -65,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+@command("burn-import")
 def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["weights"]:
@@ -79,6 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(f"burn-import: {str(error).removeprefix('burn-import: ')}", file=sys.stderr)
         return 4 if isinstance(error, EditedSource) else 1
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"burn-import: {error.filename or options.input}: {error.strerror or error}", file=sys.stderr)
         return 1
@@ -101,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
         if not options.quiet:
             print(f"wrote {target}")
         return 0
+    if options.check and find_spec("onnxruntime") is None:
+        raise OnnxError("burn-import", [missing("--check", "onnxruntime")])
     output = options.output if options.output is not None else Path(options.input.stem)
     if output.suffix == ".py":
         output = output.with_suffix("")

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from burn.packages import missing
 from burn_import.onnx.errors import OnnxError
 
 TARGET = 16
@@ -23,7 +24,7 @@ def upgrade(source: Path, target: Path = FILE, opset: int = TARGET) -> Path:
         import onnx
         from onnx import shape_inference, version_converter
     except ImportError:
-        raise OnnxError("upgrade", ["the onnx package is not installed; pip install onnx"]) from None
+        raise OnnxError("upgrade", [missing("another operator set", "onnx")]) from None
     if not source.is_file():
         raise OnnxError("upgrade", [f"{source}: there is no such file"])
     if target.is_dir():

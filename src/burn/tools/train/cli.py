@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from burn.errors import BurnError
+from burn.tools.entry import command
 from burn.tools.train.drawing import draw
 from burn.train.summary import LearnerSummary
 from burn.version import __version__
 
 
+@command("burn-train")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. The code is 0, or 2 where the command line or the folder is wrong."""
     parser = _parser()
@@ -23,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         return _plot(options) if options.command == "plot" else _summary(options)
+    except BrokenPipeError:
+        raise
     except (BurnError, OSError) as error:
         print(error if isinstance(error, BurnError) else f"burn-train: {error}", file=sys.stderr)
         return 2

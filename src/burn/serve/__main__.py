@@ -1,0 +1,7 @@
+"""`python -m burn.serve` is the `furnace` command."""
+
+import sys
+
+from furnace.command import main
+
+sys.exit(main())
