@@ -158,7 +158,10 @@ class Server:
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(each, ended.set)
+            try:
+                loop.add_signal_handler(each, ended.set)
+            except NotImplementedError:  # Windows
+                signal.signal(each, lambda number, frame: loop.call_soon_threadsafe(ended.set))
         await self.start()
         scheme = "https" if self.settings.tls_cert is not None else "http"
         log.info("serving %s on %s://%s:%d", ", ".join(sorted({v.name for v in self.hub.all()})) or "no model",

@@ -51,6 +51,8 @@ class Supervisor:
 
     def run(self) -> int:
         """Serve until a signal; 1 when the first workers cannot start."""
+        if not hasattr(signal, "SIGHUP"):
+            raise ModelError("--workers: several processes need Linux or macOS; write --workers 1")
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, self._on_end)
         signal.signal(signal.SIGHUP, self._on_exchange)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
 
 LAYERS = [
     {*"version dtype shape errors guesses environment packages message_pack tree scalar scoped device".split()},

@@ -24,7 +24,7 @@ def upgrade(source: Path, target: Path = FILE, opset: int = TARGET) -> Path:
         import onnx
         from onnx import shape_inference, version_converter
     except ImportError:
-        raise OnnxError("upgrade", [missing("another operator set", "onnx")]) from None
+        raise OnnxError("burn-import", [missing("upgrade", "onnx")]) from None
     if not source.is_file():
         raise OnnxError("upgrade", [f"{source}: there is no such file"])
     if target.is_dir():
