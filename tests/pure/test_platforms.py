@@ -32,8 +32,8 @@ POSIX_ONLY = """
     fork forkpty openpty register_at_fork geteuid getuid getgid getegid getpgid getpgrp getsid getgroups getloadavg
     getpriority setpriority setuid setgid setsid setpgid killpg nice chown chroot fchown fchmod lchown fchdir mkfifo
     mknod uname sysconf sysconf_names confstr statvfs fstatvfs pread pwrite preadv pwritev readv writev sendfile pipe2
-    ctermid ttyname lockf sync fdatasync O_CLOEXEC O_NONBLOCK O_NOFOLLOW O_DIRECTORY O_SYNC wait wait3 wait4 waitid WNOHANG
-    WIFEXITED WEXITSTATUS WIFSIGNALED WTERMSIG tcgetpgrp tcsetpgrp
+    ctermid ttyname lockf sync fdatasync O_CLOEXEC O_NONBLOCK O_NOFOLLOW O_DIRECTORY O_SYNC wait wait3 wait4 waitid
+    WNOHANG WIFEXITED WEXITSTATUS WIFSIGNALED WTERMSIG tcgetpgrp tcsetpgrp
 """.split()
 
 PROGRAM = """
