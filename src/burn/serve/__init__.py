@@ -64,10 +64,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return public(name)
+if not TYPE_CHECKING:  # checkers know the names, and find those that are not there
+
+    def __getattr__(name: str) -> Any:
+        if name not in PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return public(name)
 
 
 def public(name: str) -> Any:
