@@ -47,3 +47,10 @@ many: list[Module] = [net]
 reveal_type(many[0](x))  # Any
 net.iner  # refused
 burn.tensr  # refused
+
+# Layers whose forward is chosen when they are made
+reveal_type(nn.BiLstm(3, 4)(x)[1])  # LstmState
+reveal_type(nn.BiGru(3, 4)(x))  # tuple[Tensor[Device], Tensor[Device]]
+reveal_type(nn.ActivationConfig.Gelu.init(device)(x))  # Tensor[Device]
+reveal_type(nn.Sequential(nn.Linear(2, 3), nn.Relu())(x))  # Tensor[Device]
+nn.BiRnn(3, 4)(3)  # refused

@@ -6,7 +6,7 @@ ActivationConfig.LeakyRelu(LeakyReluConfig(0.1)).init(device)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Enumeration, variant
 from burn.device import Device
@@ -56,6 +56,7 @@ from burn.nn.activation.smooth import (
     SoftShrinkConfig,
 )
 from burn.nn.identity import Identity
+from burn.tensor import Tensor
 
 
 class ActivationConfig(Enumeration):
@@ -144,6 +145,10 @@ class Activation(ModuleEnum):
     SiLU: SiLU
     Tanhshrink: Tanhshrink
     Threshold: Threshold
+
+    if TYPE_CHECKING:
+
+        def forward(self, x: Tensor) -> Tensor: ...
 
 
 _PLAIN: dict[str, Any] = {

@@ -5,7 +5,7 @@ NormalizationConfig.Batch(BatchNormConfig(0)).with_num_features(64).init(device)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Enumeration, variant
 from burn.device import Device
@@ -14,6 +14,7 @@ from burn.nn.identity import Identity
 from burn.nn.norm.batch import BatchNorm, BatchNormConfig
 from burn.nn.norm.group import GroupNorm, GroupNormConfig, InstanceNorm, InstanceNormConfig
 from burn.nn.norm.layer import LayerNorm, LayerNormConfig, RmsNorm, RmsNormConfig
+from burn.tensor import Tensor
 
 FEATURES = {
     "Batch": "num_features", "Group": "num_channels", "Instance": "num_channels", "Layer": "d_model", "Rms": "d_model",
@@ -71,6 +72,10 @@ class Normalization(ModuleEnum):
     Layer: LayerNorm
     Rms: RmsNorm
     Identity: Identity
+
+    if TYPE_CHECKING:
+
+        def forward(self, x: Tensor) -> Tensor: ...
 
     def num_features(self) -> int:
         """The number of features that are normalized; 0 for the identity."""

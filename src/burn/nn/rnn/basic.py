@@ -219,5 +219,8 @@ class BiRnn(Bidirectional[Rnn], config=BiRnnConfig):
             RnnState(Tensor.stack([last.hidden for _, last in results], 0)),
         )
 
+    if TYPE_CHECKING:
+        forward = _run
+
     def _gate(self) -> GateController:
         return self.directions[0].gate

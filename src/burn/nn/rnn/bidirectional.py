@@ -7,7 +7,7 @@ The two layers are the fields `forward` and `reverse`, the names that records ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from burn.module import Module
 from burn.module.display import Content
@@ -33,10 +33,12 @@ class Bidirectional(Module, Generic[Layer]):
         """The layer that reads from the front, and the one that reads from the back."""
         return self.__dict__["forward"], self.reverse
 
-    @property
-    def forward(self) -> Callable[..., Any]:
-        """The function that computes: `forward(input, state=None)`."""
-        return self._run
+    if not TYPE_CHECKING:  # the classes of layers tell checkers what theirs takes
+
+        @property
+        def forward(self) -> Callable[..., Any]:
+            """The function that computes: `forward(input, state=None)`."""
+            return self._run
 
     def _run(self, input: Tensor, state: Any = None) -> Any:
         raise NotImplementedError

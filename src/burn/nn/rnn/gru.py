@@ -286,5 +286,8 @@ class BiGru(Bidirectional[Gru], config=BiGruConfig):
         ]
         return Tensor.cat([output for output, _ in results], 2), Tensor.stack([last for _, last in results], 0)
 
+    if TYPE_CHECKING:
+        forward = _run
+
     def _gate(self) -> GateController:
         return self.directions[0].update_gate

@@ -265,5 +265,8 @@ class BiLstm(Bidirectional[Lstm], config=BiLstmConfig):
         ]
         return Tensor.cat([output for output, _ in results], 2), LstmState.stack([last for _, last in results])
 
+    if TYPE_CHECKING:
+        forward = _run
+
     def _gate(self) -> GateController:
         return self.directions[0].input_gate

@@ -10,6 +10,7 @@ from burn.data.dataset.transform.view import View
 from burn.errors import ArgumentError
 
 I = TypeVar("I")  # noqa: E741
+T = TypeVar("T")
 
 
 class PartialDataset(View[I]):
@@ -34,12 +35,12 @@ class PartialDataset(View[I]):
         self.start_index, self.end_index = start_index, end_index
 
     @staticmethod
-    def split(dataset: Source[I], parts: int) -> list[PartialDataset[I]]:
+    def split(dataset: Source[T], parts: int) -> list[PartialDataset[T]]:
         """Consecutive parts of equal length; the last takes the rest."""
         return PartialDataset.split_chunks(dataset, parts, 1)
 
     @staticmethod
-    def split_chunks(dataset: Source[I], parts: int, batch_size: int) -> list[PartialDataset[I]]:
+    def split_chunks(dataset: Source[T], parts: int, batch_size: int) -> list[PartialDataset[T]]:
         """Consecutive parts cut at whole batches, so that only the last one has a short batch."""
         if parts < 1 or batch_size < 1:
             raise ArgumentError(
