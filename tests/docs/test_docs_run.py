@@ -22,6 +22,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDE = [ROOT / "docs" / "guide" / f"{name}.md" for name in ("model", "data", "training", "backend", "inference")]
+FROM_THE_WHEEL = [[ROOT / "README.md"], [ROOT / "docs" / "getting-started.md"], GUIDE]
+"""Pages that `test_wheel.py` runs, outside of the checkout; those of the guide in one namespace, as one program."""
 FENCE = re.compile(r"^```(\w*)\s*$")
 SKIP = re.compile(r"^<!--\s*skip:(.*)-->$")
 OUTPUT = re.compile(r"^<!--\s*output\s*-->$")
@@ -51,9 +54,11 @@ def blocks(text: str) -> Iterator[Block]:
         index, remark = end + 1, ""
 
 
-def execute(page: Path, text: str) -> tuple[int, int, list[str]]:
-    """Run a page: how many blocks ran, how many were skipped, and what did not fit."""
-    module = sys.modules["__docs__"] = types.ModuleType("__docs__")
+def execute(page: Path, text: str, module: types.ModuleType | None = None) -> tuple[int, int, list[str]]:
+    """Run a page, in the namespace of `module`: how many blocks ran and were skipped, and what did not fit."""
+    if module is None:
+        module = types.ModuleType("__docs__")
+    sys.modules["__docs__"] = module
     ran, skipped, faults = 0, 0, []
     printed: str | None = None
     for block in blocks(text):
@@ -80,7 +85,11 @@ def execute(page: Path, text: str) -> tuple[int, int, list[str]]:
     return ran, skipped, faults
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [each for each in PAGES if each not in sum(FROM_THE_WHEEL, [])],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_the_code_of_a_page_runs(page: Path) -> None:
     command = [sys.executable, "-W", "error", str(Path(__file__).resolve()), str(page)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -120,7 +129,12 @@ def test_an_error_in_a_block_points_at_the_line_of_the_page() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))  # pages may use the examples
-    run_count, skip_count, found = execute(Path(sys.argv[1]), Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if Path.cwd() == ROOT:
+        sys.path.insert(0, str(ROOT))  # pages may use the examples, where these are
+    shared = types.ModuleType("__docs__")
+    run_count, skip_count, found = 0, 0, []
+    for name in sys.argv[1:]:
+        more = execute(Path(name), Path(name).read_text(encoding="utf-8"), shared)
+        run_count, skip_count, found = run_count + more[0], skip_count + more[1], [*found, *more[2]]
     print("\n\n".join([*found, f"{run_count} blocks ran, {skip_count} were skipped"]))
     sys.exit(bool(found))
