@@ -87,7 +87,7 @@ def execute(page: Path, text: str, module: types.ModuleType | None = None) -> tu
 
 @pytest.mark.parametrize(
     "page",
-    [each for each in PAGES if each not in sum(FROM_THE_WHEEL, [])],
+    [each for each in PAGES if not any(each in pages for pages in FROM_THE_WHEEL)],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_the_code_of_a_page_runs(page: Path) -> None:
