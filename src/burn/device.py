@@ -449,7 +449,9 @@ def given_device(operation: str, device: Any) -> Any:
     if device is None:
         return current_device()
     if not isinstance(device, Device):
-        raise DeviceError(f"{operation}: needs a device such as burn.Cpu(), got {device!r}")
+        from burn.guesses import not_a_device
+
+        raise not_a_device(operation, device)
     return device
 
 

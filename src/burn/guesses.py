@@ -11,9 +11,9 @@ import functools
 import sys
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from burn.errors import ArgumentError
+from burn.errors import ArgumentError, DeviceError, DTypeError, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -294,3 +294,38 @@ def keyword(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = KEYWORDS.get(name)
     return f"; did you mean {near!r}?" if near in names else advice("", name, names)
+
+
+_PROCESSOR = "write burn.NdArray() or burn.Cpu(), or leave it out for the default device"
+_PLACES = {
+    "cpu": _PROCESSOR,
+    "cuda": "there is no device for CUDA here; burn.backend has Cpu(), NdArray() and LibTorch()",
+    "gpu": "there is no device for GPUs here; burn.backend has Cpu(), NdArray() and LibTorch()",
+    "mps": "there is no device for Apple's GPUs here; burn.backend has Cpu(), NdArray() and LibTorch()",
+}
+
+
+def not_a_device(operation: str, value: Any, example: str = "burn.Cpu()") -> DeviceError:
+    """The error for something that is no device where one is needed."""
+    named = str(value).partition(":")[0].lower()
+    if isinstance(value, type) and hasattr(value, "normal_form"):  # the class, where a device was meant
+        hint = f"write {value.__name__}()"
+    elif hasattr(value, "handle"):
+        hint = "write x.device for the device of a tensor x"
+    elif named in _PLACES:
+        hint = _PLACES[named]
+    elif _is_dtype(value):
+        hint = f"a dtype goes by name: dtype={value!r}"
+    else:
+        hint = "write burn.NdArray() or burn.Cpu()"
+    return DeviceError(f"{operation}: needs a device such as {example}, got {shown(value)}; {hint}")
+
+
+def _is_dtype(value: Any) -> bool:
+    from burn.dtype import DType, dtype
+
+    try:
+        dtype(value)
+    except DTypeError:
+        return False
+    return isinstance(value, str | DType) or hasattr(value, "itemsize")

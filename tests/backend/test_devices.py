@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 
 import burn
-from burn import Autodiff, BalancedCheckpointing, DeviceError, Distribution, DTypeError, LibTorch, NdArray, Tensor
+from burn import (
+    Autodiff,
+    BalancedCheckpointing,
+    DeviceError,
+    Distribution,
+    DTypeError,
+    LibTorch,
+    NdArray,
+    Tensor,
+    TensorData,
+)
 from burn.backend import Cpu, Fusion
 from burn.backend import LibTorch as FromBackend
 from burn.device import current_device
@@ -89,8 +99,12 @@ def test_new_tensors_take_the_element_types_of_their_device():
     device = NdArray(float="f64", int="i32")
     assert burn.tensor([1.0], device=device).dtype is burn.f64
     assert burn.tensor([1], device=device).dtype is burn.i32
-    assert Tensor.from_data(np.ones(2, np.float32), device).dtype is burn.f64
-    assert burn.tensor(np.ones(2, np.float32), device=device).dtype is burn.f32
+    assert Tensor.from_floats(np.ones(2, np.float32), device).dtype is burn.f64
+    for make in (burn.tensor, Tensor.from_data):  # one rule: what has a dtype keeps it
+        assert make([1.0], device).dtype is burn.f64
+        assert make(np.ones(2, np.float32), device).dtype is burn.f32
+        assert make(TensorData(np.ones(2, np.float32)), device).dtype is burn.f32
+        assert make(np.ones(2, np.uint8), device, "f16").dtype is burn.f16
     assert burn.tensor([1.0, 2.0], device=device).argmax(0).dtype is burn.i32
 
 

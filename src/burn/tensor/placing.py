@@ -7,54 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from burn.device import Device, current_device
+from burn.device import Device
+from burn.device import given_device as device_of
 from burn.dtype import DType
-from burn.errors import ArgumentError, DeviceError, shown
+from burn.errors import ArgumentError, shown
+from burn.guesses import not_a_device
 from burn.shape import Shape, as_shape
-
-_PROCESSOR = "write device=NdArray() or device=Cpu() (both in burn.backend), or leave it out for the default device"
-_PLACES = {
-    "cpu": _PROCESSOR,
-    "cuda": "there is no device for CUDA here; burn.backend has Cpu(), NdArray() and LibTorch()",
-    "gpu": "there is no device for GPUs here; burn.backend has Cpu(), NdArray() and LibTorch()",
-    "mps": "there is no device for Apple's GPUs here; burn.backend has Cpu(), NdArray() and LibTorch()",
-}
-
-
-def device_of(operation: str, device: Any) -> Any:
-    """The device that was given, the default one for None; anything else is refused with what to write."""
-    if device is None:
-        return current_device()
-    if isinstance(device, Device):
-        return device
-    raise not_a_device(operation, device)
-
-
-def not_a_device(operation: str, value: Any) -> DeviceError:
-    """The error for something that is no device where one is needed."""
-    named = str(value).partition(":")[0].lower()
-    if isinstance(value, type) and issubclass(value, Device):
-        hint = f"write {value.__name__}()"
-    elif hasattr(value, "handle"):
-        hint = "write x.device for the device of a tensor x"
-    elif named in _PLACES:
-        hint = _PLACES[named]
-    elif _is_dtype(value):
-        hint = f"a dtype goes by name: dtype={value!r}"
-    else:
-        hint = "a device is a value such as burn.NdArray() or burn.Cpu()"
-    return DeviceError(f"{operation}: {shown(value)} is no device; {hint}")
-
-
-def _is_dtype(value: Any) -> bool:
-    from burn.dtype import dtype
-    from burn.errors import DTypeError
-
-    try:
-        dtype(value)
-    except DTypeError:
-        return False
-    return isinstance(value, str | DType | np.dtype)
 
 
 def _is_size(value: Any) -> bool:
@@ -120,3 +78,6 @@ def sized(operation: str, values: tuple[Any, ...], device: Any, dtype: Any) -> t
 def with_gradient(device: Any, required: Any) -> Any:
     """The device of a tensor that is made with `requires_grad`: one that records a graph, if it is required."""
     return device.autodiff() if required else device
+
+
+__all__ = ["device_of", "not_a_device", "sized", "split", "with_gradient"]

@@ -15,7 +15,8 @@ from typing_extensions import TypeVar
 
 from burn.device import Device, current_device
 from burn.dtype import DType, Kind
-from burn.errors import ArgumentError, AutodiffError, CallError, DataError, DeviceError, DTypeError
+from burn.errors import ArgumentError, AutodiffError, CallError, DataError, DTypeError, shown
+from burn.guesses import not_a_device
 from burn.ops import dispatch
 from burn.shape import Shape
 from burn.tensor.data import TensorData
@@ -263,7 +264,7 @@ class Tensor(
         if device is self.device:
             return self  # type: ignore[return-value]
         if not isinstance(device, Device):
-            raise DeviceError(f"to_device: needs a device such as NdArray(), got {device!r}")
+            raise not_a_device("to_device", device, "NdArray()")
         return device.receive(self)
 
     def into_primitive(self) -> Any:
@@ -441,6 +442,12 @@ class Tensor(
         if not self.shape:
             raise CallError("iter: a 0-d tensor cannot be iterated over; write x.item()")
         return (self[index] for index in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> builtins.bool:
+        if not isinstance(value, Tensor | np.ndarray | dispatch.NUMBERS):  # type: ignore[arg-type]
+            raise DTypeError(f"in: needs a number or a tensor, got {shown(value)}")
+        same: Any = self == value
+        return builtins.bool(same.any())
 
     def __bool__(self) -> builtins.bool:
         if self.shape.num_elements() != 1:

@@ -175,7 +175,7 @@ class FamiliarMethods:
             ) or (isinstance(each, str) and _names_dtype(each)):
                 dtype = each
             else:
-                raise not_a_device("to", each)
+                raise not_a_device("to", each, "NdArray()")
         if not target and device is dtype is None:
             raise CallError("to: missing where to; write x.to(device), x.to(burn.f16) or x.to(device, burn.f16)")
         moved: Tensor[Any] = self if device is None else self.to_device(device)

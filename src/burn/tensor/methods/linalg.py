@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from burn.errors import ShapeError
+from burn.errors import DTypeError, ShapeError
 from burn.ops import linalg
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class LinalgMethods:
         shape [1]. `matmul` itself takes matrices only.
         """
         if not hasattr(other, "handle"):
+            if isinstance(other, list | tuple):
+                given = type(other).__name__
+                raise DTypeError(f"matmul: y must be a Tensor, got {given}; write burn.tensor(...) around it")
             return NotImplemented
         left, right = self.shape, other.shape
         if len(left) >= 2 and len(right) >= 2:
