@@ -87,6 +87,8 @@ x.ndim
 x.dim()
 x.numel()
 len(x)
+1.0 in x
+99.0 in x
 x.dtype == T.float32
 x.sum()
 x.sum(0)
@@ -512,6 +514,8 @@ ANSWERS = {
     "float(x)": "has 6 elements, not one",
     "if_(x)": r"use \.any\(\) or \.all\(\)",
     "x.view(burn.f64)": r"x\.bitcast",
+    "x @ [1.0, 2.0, 3.0]": r"write burn\.tensor\(\.\.\.\) around it",
+    "'a' in x": "needs a number or a tensor",
     "x @ burn.ones(2, 3)": "inner dimensions differ",
     "burn.full(2, 3, 1.0)": "needs a device",
     "x.clamp()": "missing min or max",

@@ -444,7 +444,7 @@ class Tensor(
         return (self[index] for index in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> builtins.bool:
-        if not isinstance(value, Tensor | np.ndarray | dispatch.NUMBERS):  # type: ignore[arg-type]
+        if not isinstance(value, (Tensor, np.ndarray, *dispatch.NUMBERS)):
             raise DTypeError(f"in: needs a number or a tensor, got {shown(value)}")
         same: Any = self == value
         return builtins.bool(same.any())
