@@ -111,26 +111,30 @@ class Content:
 def format_module(module: Any, settings: DisplaySettings, level: int = 0) -> str:
     """A module as text; `level` is how deep it lies."""
     settings = module.custom_settings() or settings
-    content = module.custom_content(Content(settings, type(module).__name__))
-    if content is None:
-        content = _default_content(module, settings)
+    content = content_of(module, settings)
     name = content.top_level_type or type(module).__name__
     if content.single is not None:
-        return f"{name} {_text(content.single, settings, level)}"
+        return f"{name} {text_of(content.single, settings, level)}"
     count = module.num_params() if settings.show_num_parameters else 0
     if not content.attributes and not count:
         return name
-    lines = [f"{key}: {_text(value, settings, level + 1)}" for key, value in content.attributes]
+    lines = [f"{key}: {text_of(value, settings, level + 1)}" for key, value in content.attributes]
     if count:
         lines.append(f"params: {count}")
     if schemes := _schemes(module):
         lines.append(f"quantized: {schemes}")
-    nested = any(_spreads(value) for _, value in content.attributes) or settings.show_all_attributes
+    nested = any(spreads(value) for _, value in content.attributes) or settings.show_all_attributes
     if nested and settings.new_line_after_attribute:
         pad = " " * (settings.indentation_size * (level + 1))
         end = " " * (settings.indentation_size * level)
         return f"{name} {{\n" + "".join(f"{pad}{line}\n" for line in lines) + end + "}"
     return f"{name} {{{', '.join(lines)}}}"
+
+
+def content_of(module: Any, settings: DisplaySettings) -> Content:
+    """What a module shows of itself: its own choice, or its fields."""
+    content: Content | None = module.custom_content(Content(settings, type(module).__name__))
+    return _default_content(module, settings) if content is None else content
 
 
 def _schemes(module: Any) -> str:
@@ -156,11 +160,13 @@ def _shows_own(module: Any) -> bool:
     return any(not isinstance(value, Tensor | State) and value is not None for value in module.__dict__.values())
 
 
-def _spreads(value: Any) -> bool:
+def spreads(value: Any) -> bool:
+    """Whether a value is shown on lines of its own: a module, or a container of what is in the tree."""
     return is_module(value) or (isinstance(value, list | tuple | dict) and next(leaves(value), None) is not None)
 
 
-def _text(value: Any, settings: DisplaySettings, level: int) -> str:
+def text_of(value: Any, settings: DisplaySettings, level: int) -> str:
+    """A value as text; `level` is how deep it lies."""
     if is_module(value):
         return format_module(value, settings, level)
     if isinstance(value, Param | State):
@@ -183,10 +189,10 @@ def _text(value: Any, settings: DisplaySettings, level: int) -> str:
         return value.name
     if isinstance(value, str):
         return value
-    if isinstance(value, list | tuple | dict) and _spreads(value):
+    if isinstance(value, list | tuple | dict) and spreads(value):
         return _container(value, settings, level)
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_text(each, settings, level) for each in value) + "]"
+        return "[" + ", ".join(text_of(each, settings, level) for each in value) + "]"
     return str(value)
 
 
@@ -194,5 +200,5 @@ def _container(value: Any, settings: DisplaySettings, level: int) -> str:
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     pad = " " * (settings.indentation_size * (level + 1))
     end = " " * (settings.indentation_size * level)
-    lines = "".join(f"{pad}{key}: {_text(each, settings, level + 1)}\n" for key, each in pairs)
+    lines = "".join(f"{pad}{key}: {text_of(each, settings, level + 1)}\n" for key, each in pairs)
     return "{\n" + lines + end + "}"

@@ -534,6 +534,12 @@ class Module:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tree, which opens and closes."""
+        from burn.module.page import module_html
+
+        return module_html(self)
+
     # Trees
 
     if not TYPE_CHECKING:

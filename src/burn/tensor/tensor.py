@@ -33,7 +33,7 @@ from burn.tensor.methods.random import RandomMethods
 from burn.tensor.methods.reduce import ReduceMethods
 from burn.tensor.methods.sort import SortMethods
 from burn.tensor.methods.spatial import SpatialMethods
-from burn.tensor.printing import format_tensor, parse_format_spec
+from burn.tensor.printing import format_tensor, format_values, parse_format_spec
 from burn.tensor.signatures import explain_calls
 
 if TYPE_CHECKING:
@@ -471,6 +471,14 @@ class Tensor(
         return format(self, "")
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the tensor is, and its values."""
+        from burn import html
+
+        facts = f"shape {list(self.shape)} · {self.dtype.name} · {self.device!r}"
+        values = format_values(self.device.to_host(self.handle), self.dtype)
+        return html.box(type(self).__name__, facts, html.preformatted(values))
 
     def __format__(self, spec: str) -> str:
         if spec[-1:] in _OF_NUMBERS and self.shape.num_elements() == 1:

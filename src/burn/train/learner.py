@@ -69,6 +69,20 @@ class Learner(Generic[M]):
             if settings.resume is not None:
                 self._resume(settings.resume)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what is trained, how, and where its files go."""
+        from burn import html
+
+        settings = self.settings
+        rows = [
+            ("optimizer", repr(self.optim).strip("<>").removeprefix("Optimizer ")),
+            ("learning rate", str(self.scheduler)),
+            ("epochs", str(settings.num_epochs)),
+            ("devices", ", ".join(map(repr, self.devices))),
+            ("folder", str(settings.directory)),
+        ]
+        return html.box("Learner", "", html.table(("setting", "value"), rows), self.model._repr_html_())
+
     # What was not said
 
     def _devices(self, model: Any) -> list[Device]:

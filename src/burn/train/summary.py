@@ -204,6 +204,15 @@ class LearnerSummary:
         written.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
         return "\n".join([*lines, *written, *(f"note: {notice}" for notice in self.notices)])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table, then the notices."""
+        from burn import html
+
+        parts = [html.table(("Split", "Metric", "Min.", "Epoch", "Max.", "Epoch"), self.rows())]
+        parts += [html.line("note", notice) for notice in self.notices]
+        model = [html.preformatted(self.model)] if self.model else []
+        return html.box("Learner Summary", f"{self.epochs} epochs · {self.directory}", *model, *parts)
+
     def to_markdown(self) -> str:
         """The table for a page."""
         lines = ["| Split | Metric | Min. | Epoch | Max. | Epoch |", "| --- | --- | --- | --- | --- | --- |"]
