@@ -287,6 +287,37 @@ def test_fields_default_to_configs() -> None:
     np.testing.assert_array_equal(again.first.weight.numpy(), other.first.weight.numpy())
 
 
+class ScaleConfig(burn.Config):
+    factor: float
+    bias: float = 0.0
+
+    def init(self, device: Any = None) -> Scale:
+        return Scale(self.factor * 2.0, self.bias)
+
+
+class Scale(Module, config=ScaleConfig):
+    factor: float
+    bias: float
+
+    def forward(self, x: Tensor[Any]) -> Tensor[Any]:
+        return x * self.factor + self.bias
+
+
+class Doubled(Scale):
+    """A class derived from such a layer takes the same arguments."""
+
+
+def test_a_module_of_ones_own_takes_the_arguments_of_its_config() -> None:
+    for made in (Scale(3), Scale(factor=3.0), Scale.init(DEVICE, 3.0), Doubled(3.0), ScaleConfig(3.0).init()):
+        assert made.factor == 6.0
+    with pytest.raises(burn.ArgumentError, match=r"Scale: factor: missing.*it takes \(factor, bias=0.0"):
+        Scale()
+    with pytest.raises(burn.ArgumentError, match="config= is a Config whose init makes the module"):
+
+        class Wrong(Module, config=3):
+            pass
+
+
 def test_a_layer_as_a_default_would_be_shared() -> None:
     class Shared(Module):
         first: nn.Linear = nn.Linear(3, 4)

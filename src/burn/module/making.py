@@ -17,7 +17,9 @@ A field whose default is a config is made anew for each module:
 
 from __future__ import annotations
 
+import functools
 import inspect
+import threading
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar, cast
 
@@ -27,6 +29,8 @@ from burn.guesses import spelled
 from burn.module.fields import bind, declared, hints
 from burn.module.param import Param
 from burn.module.walk import is_module, is_part, leaves
+
+_here = threading.local()
 
 M = TypeVar("M")
 M_co = TypeVar("M_co", covariant=True)
@@ -57,14 +61,14 @@ def layer(config: Describes[M]) -> M:
 def fields_of(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The values of the fields for a constructor call."""
     config = cls._config
-    if config is not None and not _are_fields(cls, config, args, kwargs):
+    if config is not None and cls not in _being_made() and not _are_fields(cls, config, args, kwargs):
         if args and isinstance(args[-1], Device) and "device" not in kwargs:
             args, kwargs = args[:-1], {**kwargs, "device": args[-1]}
         device = given_device(cls.__name__, kwargs.pop("device", None))
         from burn.config.loose import loose
 
-        made = loose(config, cls.__name__, args, kwargs).init(device)
-        return dict(made.__dict__)
+        given: Any = loose(config, cls.__name__, args, kwargs)
+        return dict(given.init(device).__dict__)
     device = None
     if "device" in kwargs and "device" not in declared(cls):
         device = given_device(cls.__name__, kwargs.pop("device"))
@@ -166,7 +170,28 @@ class Signature:
         return signature_of(owner)
 
 
-def refuse_config(cls: type, config: Any) -> None:
-    """Raise for a `config=` that makes no modules."""
-    if config is not None and not (hasattr(config, "_table") and callable(getattr(config, "init", None))):
+def described_by(cls: Any, config: Any) -> None:
+    """Let the constructor of a class take the arguments of a config. Inside of the config's `init` it takes fields."""
+    if not (hasattr(config, "_table") and callable(getattr(config, "init", None))):
         raise ArgumentError(f"class {cls.__name__}: config= is a Config whose init makes the module, got {config!r}")
+    init = config.init
+
+    @functools.wraps(init)
+    def from_fields(self: Any, *args: Any, **kwargs: Any) -> Any:
+        making = _being_made()
+        if cls in making:
+            return init(self, *args, **kwargs)
+        making.add(cls)
+        try:
+            return init(self, *args, **kwargs)
+        finally:
+            making.discard(cls)
+
+    config.init = from_fields
+    cls._config = config
+
+
+def _being_made() -> set[type]:
+    """The classes whose configs make a module at the moment, in this thread."""
+    found: set[type] = _here.__dict__.setdefault("making", set())
+    return found

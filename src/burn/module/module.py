@@ -79,8 +79,7 @@ class Module:
         """`class Linear(Module, config=LinearConfig)`: the constructor takes the arguments of the config."""
         super().__init_subclass__(**options)
         if config is not None:
-            making.refuse_config(cls, config)
-            cls._config = config
+            making.described_by(cls, config)
 
     if not TYPE_CHECKING:
         __signature__ = making.Signature()
