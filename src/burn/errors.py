@@ -58,7 +58,7 @@ class DeviceError(BurnError, RuntimeError):
 class AutodiffError(BurnError, RuntimeError):
     """Gradients asked of something that records no graph, or of a graph already used up.
 
-    >>> Tensor.zeros([1]).grad({})
+    >>> Tensor.zeros([1], burn.NdArray()).grad({})
     Traceback (most recent call last):
         ...
     burn.errors.AutodiffError: grad: this tensor lives on NdArray(), which records no graph; ...

@@ -74,7 +74,7 @@ class Tensor(
         handle: what the kernels of `device` compute with.
         dtype, shape: those of the handle.
 
-    >>> burn.tensor([[1.0, 2.0], [3.0, 4.0]]) * 10.0
+    >>> burn.tensor([[1.0, 2.0], [3.0, 4.0]], device=burn.NdArray()) * 10.0
     Tensor {
       data:
       [[10.0, 20.0],
