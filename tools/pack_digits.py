@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from burn.data.dataset.vision.bundled import HEADER, LEVELS, MAGIC, Split
+from burn.data.dataset.vision.bundled import HEADER, LEVELS, MAGIC, WEIGHTS, Split
 from burn.data.dataset.vision.idx import read_idx
 
 SIZES = {"train": 3000, "test": 650}
@@ -44,7 +44,8 @@ def write(folder: Path, target: Path) -> int:
         for split, stem in splits.items()
     ]
     greys = [np.rint(images / 255 * (LEVELS - 1)).astype(np.uint8) for images, _ in parts]
-    body = b"".join([*(labels.tobytes() for _, labels in parts), *(grey.tobytes() for grey in greys)])
+    packed = [(grey.reshape(-1, 7, 4, 28) * WEIGHTS).sum(2, dtype=np.uint8) for grey in greys]
+    body = b"".join([*(labels.tobytes() for _, labels in parts), *(each.tobytes() for each in packed)])
     target.write_bytes(HEADER.pack(MAGIC, SIZES["train"], SIZES["test"]) + bz2.compress(body, 9))
     return target.stat().st_size
 

@@ -185,7 +185,7 @@ class MnistDataset(IdxImages):
     @classmethod
     def bundled(cls, split: Split) -> Self:
         """The part of a split that comes with the package: 3,000 images for training, 650 for testing, in
-        four levels of grey."""
+        three levels of grey."""
         if split not in STEMS:
             raise ArgumentError(f'mnist: the splits are "train" and "test", got {split!r}')
         return cls(*bundled_digits(split))
