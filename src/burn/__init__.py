@@ -87,6 +87,10 @@ __all__ = [
     "config", "data", "default_device", "f16", "f32", "f64", "get_num_threads", "i16", "i32", "i64", "i8", "module",
     "nn", "optim", "record", "set_default_device", "set_num_threads", "tensor", "tune", "u16", "u32", "u64", "u8",
 ]  # fmt: skip
+if TYPE_CHECKING:  # what is no part of `from burn import *`, and still public
+    from burn.tensor import names
+
+    __all__ += names.__all__
 
 
 _LATER = {

@@ -73,14 +73,14 @@ def manual_seed(seed: int) -> None:
 
 def _drawn(
     operation: str, distribution: Distribution, shape: tuple[Any, ...], device: Any, dtype: Any, required: bool
-) -> Tensor[Any]:
+) -> Tensor:
     sizes, chosen, dtype = sized(operation, shape, device, dtype)
     made = Tensor.random(sizes, distribution, with_gradient(chosen, required), dtype)
     return made.require_grad() if required else made
 
 
 @explains
-def rand(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[Any]:
+def rand(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Draw a `shape` of numbers evenly from 0 up to, but not including, 1; `requires_grad` as in `zeros`.
 
     >>> burn.rand(2, 3).shape
@@ -90,7 +90,7 @@ def rand(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool
 
 
 @explains
-def randn(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor[Any]:
+def randn(*shape: Any, device: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Draw a `shape` of numbers from the bell curve around 0 of deviation 1; `requires_grad` as in `zeros`.
 
     >>> burn.randn(2, 3).shape
@@ -112,7 +112,7 @@ def randn_like(x: Tensor[D]) -> Tensor[D]:
 
 
 @explains
-def randint(low: int, high: Any = None, size: Any = None, *, device: Any = None, dtype: Any = None) -> Tensor[Any]:
+def randint(low: int, high: Any = None, size: Any = None, *, device: Any = None, dtype: Any = None) -> Tensor:
     """Draw ints from `low` up to, but not including, `high`, in a shape `size`: `randint(10, (2, 3))` starts at 0.
 
     >>> x = burn.randint(5, 8, (100,))
@@ -142,7 +142,7 @@ def randint(low: int, high: Any = None, size: Any = None, *, device: Any = None,
 
 
 @explains
-def randperm(n: int, *, device: Any = None, dtype: Any = None) -> Tensor[Any]:
+def randperm(n: int, *, device: Any = None, dtype: Any = None) -> Tensor:
     """Put the ints from 0 up to `n` in a random order.
 
     >>> burn.randperm(5).sort(0).tolist()
@@ -156,7 +156,7 @@ def randperm(n: int, *, device: Any = None, dtype: Any = None) -> Tensor[Any]:
 @explains
 def linspace(
     start: float, end: float, steps: int = 100, *, device: Any = None, dtype: Any = None, requires_grad: bool = False
-) -> Tensor[Any]:
+) -> Tensor:
     """Lay `steps` numbers evenly from `start` to `end`, which is one of them; `requires_grad` as in `zeros`.
 
     >>> burn.linspace(0.0, 1.0, 5).tolist()

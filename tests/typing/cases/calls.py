@@ -54,3 +54,9 @@ reveal_type(nn.BiGru(3, 4)(x))  # tuple[Tensor[Device], Tensor[Device]]
 reveal_type(nn.ActivationConfig.Gelu.init(device)(x))  # Tensor[Device]
 reveal_type(nn.Sequential(nn.Linear(2, 3), nn.Relu())(x))  # Tensor[Device]
 nn.BiRnn(3, 4)(3)  # refused
+
+# Functions of the package
+left, right = burn.zeros(2, 3), burn.ones([3, 2])
+reveal_type(left @ right)  # Tensor[Device]
+reveal_type(burn.zeros(2, device=device).sum())  # Tensor[Autodiff[NdArray]]
+reveal_type(burn.arange(3).T.item())  # float

@@ -24,8 +24,15 @@ from burn.tensor.methods.creation import CreationMethods
 from burn.tensor.placing import device_of, not_a_device
 
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    from burn.dtype import DTypeLike
     from burn.ops.declare import B
     from burn.tensor.tensor import Tensor
+
+    Name = Literal["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool"]
+    Target: TypeAlias = Device | DType | Tensor | np.dtype[Any] | type | Name
+    """Where `x.to(...)` goes: another device, another dtype, or those of another tensor."""
 
 
 D = TypeVar("D", bound=Device)
@@ -160,8 +167,8 @@ class FamiliarMethods:
     @overload
     def to(self, target: D, /) -> Tensor[D]: ...
     @overload
-    def to(self, *target: Any, device: Any = None, dtype: Any = None) -> Tensor[Any]: ...
-    def to(self: Any, *target: Any, device: Any = None, dtype: Any = None) -> Tensor[Any]:
+    def to(self, *target: Target, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor: ...
+    def to(self: Any, *target: Any, device: Any = None, dtype: Any = None) -> Tensor:
         """This tensor on another device, in another dtype, or both: `target` is one of them, or a tensor like that."""
         if len(target) == 1 and target[0] is self.device and dtype is None and device is None:
             return self  # type: ignore[no-any-return]
@@ -181,7 +188,7 @@ class FamiliarMethods:
         moved: Tensor[Any] = self if device is None else self.to_device(device)
         return moved if dtype is None else moved.cast(dtype)
 
-    def cpu(self: Tensor[B]) -> Tensor[Any]:  # type: ignore[misc]
+    def cpu(self: Tensor[B]) -> Tensor:  # type: ignore[misc]
         """This tensor where the processor has it: itself, unless its device computes elsewhere."""
         if self.device.place == "Cpu":
             return self
@@ -358,7 +365,7 @@ class FamiliarMethods:
         """Raise each element to an `exponent`."""
         return self**exponent
 
-    def where(self: Tensor[B], condition: Tensor[Any], other: Tensor[Any] | float) -> Tensor[Any]:  # type: ignore[misc]
+    def where(self: Tensor[B], condition: Tensor[Any], other: Tensor[Any] | float) -> Tensor:  # type: ignore[misc]
         """Keep the elements where `condition` is true, and take those of `other` elsewhere."""
         return where(condition, self, other)
 
@@ -445,7 +452,7 @@ class FamiliarMethods:
         return CreationMethods.from_data(data, self.device, self.dtype if dtype is None else dtype)
 
 
-def where(condition: Any, x: Any, y: Any) -> Tensor[Any]:
+def where(condition: Any, x: Any, y: Any) -> Tensor:
     """Take `x` where `condition` is true and `y` elsewhere; either may be a number.
 
     >>> x = burn.tensor([1.0, -2.0])
