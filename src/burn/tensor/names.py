@@ -204,7 +204,7 @@ unique = Tensor.unique
 unsqueeze = Tensor.unsqueeze
 var = Tensor.var
 
-__all__ = [
+__all__: list[str] = [
     "abs",
     "absolute",
     "acos",
