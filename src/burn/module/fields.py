@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any
 
 from burn.errors import ArgumentError
 from burn.guesses import WRITE
+from burn.module.param import Param
+from burn.tensor import Tensor
 
 
 def declared(cls: type) -> tuple[str, ...]:
@@ -66,6 +69,31 @@ def optional_type(cls: type, name: str) -> Any:
     return None
 
 
+def parameters_of(cls: type) -> frozenset[str]:
+    """The fields that are declared as parameters: `Param` or `Param | None`."""
+    known = _PARAMETERS.get(cls)
+    if known is None:
+        known = _PARAMETERS[cls] = frozenset(name for name, hint in hints(cls).items() if _is_parameter(hint))
+    return known
+
+
+_PARAMETERS: dict[type, frozenset[str]] = {}
+
+
+def _is_parameter(hint: Any) -> bool:
+    if isinstance(hint, str):
+        return re.fullmatch(r"(\w+\.)*Param(\[.*\])?( *\| *None)?", hint) is not None
+    members = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    return any(each is Param or typing.get_origin(each) is Param for each in members)
+
+
+def _declared_value(cls: type, name: str, value: Any) -> Any:
+    """A parameter in place of a plain tensor where one is declared; what is computed from others stays a result."""
+    if type(value) is Tensor and name in parameters_of(cls) and not value.is_require_grad():
+        return Param(value)
+    return value
+
+
 def field_names(module: Any) -> list[str]:
     """The fields of an instance: declared ones in their order, then what was only assigned."""
     known = declared(type(module))
@@ -111,4 +139,4 @@ def bind(
         faults.append(f"needs {', '.join(missing)}")
     if faults:
         raise ArgumentError(f"{cls.__name__}: " + "; ".join(faults))
-    return {name: values[name] for name in names if name in values}
+    return {name: _declared_value(cls, name, values[name]) for name in names if name in values}
