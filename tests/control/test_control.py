@@ -318,3 +318,37 @@ def test_second_order_goes_through_a_scan(name: str) -> None:
     first = x.grad(cube.backward())
     assert float(np.asarray(first)) == pytest.approx(6.75)
     assert float(np.asarray(below.grad(first.backward()))) == pytest.approx(9.0)
+
+
+VIEWS = {
+    "transpose": lambda x: x.transpose(),
+    "flip": lambda x: x.flip([0]),
+    "flip of both": lambda x: x.flip([0, 1]),
+    "slice": lambda x: x.slice([slice(1, 3), slice(0, 2)]),
+    "column": lambda x: x.narrow(1, 1, 1),
+    "expand": lambda x: x.narrow(0, 0, 1).expand([4, 3]),
+    "steps": lambda x: x.slice([slice(0, 3, 2), slice(0, 3)]),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("device", [Cpu(), Cpu().autodiff(), Fusion(NdArray()), NdArray()], ids=str)
+def test_regions_read_views_as_what_they_are(device: Any, view: str) -> None:
+    """Operands and what the functions catch may lie in memory in any order."""
+    array = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    seen = VIEWS[view](Tensor.from_data(array, device))
+    expected = np.asarray(VIEWS[view](Tensor.from_data(array, NdArray())))
+    true = Tensor.from_data(np.array(True), device)
+    made = cond(true, lambda y: y + 1.0, lambda y: y, seen)
+    assert np.array_equal(np.asarray(made), expected + 1.0)
+    caught = cond(true, lambda y: y * seen, lambda y: y, Tensor.ones(seen.shape, device))
+    assert np.array_equal(np.asarray(caught), expected)
+    last, all_of_them = scan(lambda c, row: (c + row, c * row), Tensor.zeros(seen.shape[1:], device), seen)
+    before = np.concatenate([np.zeros_like(expected[:1]), np.cumsum(expected, axis=0)[:-1]])
+    assert np.array_equal(np.asarray(last), expected.sum(axis=0))
+    assert np.array_equal(np.asarray(all_of_them), before * expected)
+    grown = while_loop(lambda c: c.sum().lower(1000.0), lambda c: c * 2.0 + 1.0, seen)
+    again = expected
+    while again.sum() < 1000.0:
+        again = again * 2.0 + 1.0
+    assert np.array_equal(np.asarray(grown), again)

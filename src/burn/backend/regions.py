@@ -51,7 +51,7 @@ class RegionKernel(ABC):
     def step(self, program: Program) -> Step:
         """A function that runs a program on handles."""
         plan = self.plan(program)
-        return lambda handles: plan([Storage(each) for each in handles], [])
+        return lambda handles: plan([Storage(_in_order(each)) for each in handles], [])
 
     def plan(self, program: Program) -> Plan:
         """A program made ready to run once."""
@@ -105,6 +105,13 @@ class RegionKernel(ABC):
             known.add(id(each))
             found.append(each)
         return tuple(found)
+
+
+def _in_order(handle: Any) -> Any:
+    """A handle as plans take it: what they read lies row by row, and a region may be given views."""
+    if isinstance(handle, np.ndarray) and not handle.flags.c_contiguous:
+        return np.ascontiguousarray(handle)
+    return handle
 
 
 class _Scan(RegionKernel):
