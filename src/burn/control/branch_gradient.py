@@ -55,7 +55,7 @@ class _Backward:
         self.seeded = sorted(set.union(*flowing))
         wanted = [i for i, each in enumerate(operands) if each.handle.node is not None]
         arrived = [self._carried(side, flow) for side, flow in zip(sides, flowing, strict=True)]
-        around = {node: each for found in arrived for node, each in found.items() if node.order < sides[0].since}
+        around = {node: each for found in arrived for node, each in found.items() if node.order < sides[0].region.since}
         ordered = sorted(around, key=lambda node: node.order)
         self.parents = [*(operands[i].handle.node for i in wanted), *ordered]
         if not self.parents:
@@ -75,9 +75,10 @@ class _Backward:
         like, region = side.results, side.region
         given = {i: wrap(self.below, region.placeholder(like[i].shape, like[i].dtype)) for i in self.seeded}
         self.gradients.append(given)
+        seeds = [(like[i].handle.node, given[i]) for i in sorted(flowing)]
+        region.prepare_backward([node for node, _ in seeds])
         with region.recording():
-            seeds = [(like[i].handle.node, given[i]) for i in sorted(flowing)]
-            return carried(seeds, self.below, since=side.since)
+            return carried(seeds, self.below, since=region.since)
 
     def run(self, g: Any, saved: list[Tensor[Any]]) -> list[Tensor[Any]]:
         """The gradients of all parents."""

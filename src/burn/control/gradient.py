@@ -68,10 +68,11 @@ class _Backward:
 
         self.results = [i for i in seeded if i >= self.count]
         gradients = {i: given(self.outputs[i]) for i in (*self.floats, *self.results)}
+        seeds = [(self.outputs[i].handle.node, gradients[i]) for i in seeded]
+        region.prepare_backward([node for node, _ in seeds])
         with region.recording():
-            seeds = [(self.outputs[i].handle.node, gradients[i]) for i in seeded]
-            arrived = carried(seeds, below, since=trace.since)
-            around = sorted((node for node in arrived if node.order < trace.since), key=lambda node: node.order)
+            arrived = carried(seeds, below, since=region.since)
+            around = sorted((node for node in arrived if node.order < region.since), key=lambda node: node.order)
             sums = [given(arrived[node]) for node in around]
             before = [arrived.get(trace.given[i].handle.node) for i in self.floats]
             of_rows = [arrived.get(trace.given[self.count + i].handle.node) for i in self.wanted]

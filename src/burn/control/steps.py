@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from burn.backend.autodiff import Autodiff
-from burn.backend.autodiff.graph import Leaf, Variable, next_order
+from burn.backend.autodiff.graph import Leaf, Variable
 from burn.backend.fusion.handle import Lazy
 from burn.control.tracing import Region
 from burn.control.trees import lifted, meeting, rebuilt, recorder, same_as_carried, tensors_of
@@ -58,8 +58,6 @@ class Trace:
     carries: list[Tensor[Any]]
     results: list[Tensor[Any]]
     structure: Structure
-    since: int
-    """The number of the first node of the graph that it has recorded."""
 
     def part(self, outputs: Tensors) -> Program:
         """The program of some of its tensors."""
@@ -77,7 +75,7 @@ def traced(step: Step, device: Device, carries: Tensors, rows: Sequence[Describe
     """Run a step once, on tensors without values."""
     fusion = recorder(device)
     assert fusion is not None
-    region, since = Region(fusion, step.name), next_order()
+    region = Region(fusion, step.name)
     given: list[Tensor[Any]] = []
     for shape, dtype in [*((tuple(each.shape), each.dtype) for each in carries), *rows]:
         handle: Any = region.placeholder(shape, dtype)
@@ -90,4 +88,4 @@ def traced(step: Step, device: Device, carries: Tensors, rows: Sequence[Describe
     found = meeting(step.name, [*given, *carried, *results])
     if found is device:
         carried, results = lifted(carried, device), lifted(results, device)
-    return Trace(region, found, inputs, given, carried, results, structure, since)
+    return Trace(region, found, inputs, given, carried, results, structure)

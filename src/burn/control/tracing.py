@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from burn.backend.autodiff.graph import Node, next_order, older_recipes
 from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy
 from burn.backend.fusion.stream import Stream
@@ -27,7 +28,7 @@ class Region(Stream):
     """A stream that never runs: it is what one step of a loop, or one side of a condition, would do."""
 
     def __init__(self, device: Fusion[Any], name: str) -> None:
-        self.name, self.outside = name, device.stream
+        self.name, self.outside, self.since = name, device.stream, next_order()
         self.handles: list[Lazy] = []
         """What it reads from outside, in the order of its inputs."""
         super().__init__(device)
@@ -75,12 +76,17 @@ class Region(Stream):
     @contextmanager
     def recording(self) -> Iterator[None]:
         """A block in which this thread records into the region."""
-        streams = self.device._streams
-        before, streams.stream = streams.stream, self
-        try:
+        with _into(self):
             yield
-        finally:
-            streams.stream = before
+
+    def prepare_backward(self, roots: Sequence[Node]) -> None:
+        """Compute again what a backward of the region needs from around it: there, where it was computed first."""
+        for recipe in older_recipes(roots, self.since):
+            stream: Stream = self
+            while isinstance(stream, Region) and recipe.order < stream.since:
+                stream = stream.outside
+            with _into(stream):
+                recipe.compute()
 
     def part(self, outputs: Sequence[Lazy], inputs: Sequence[Lazy]) -> Program:
         """The program of some values, whose first inputs are these; the others that it reads follow."""
@@ -101,6 +107,17 @@ class Region(Stream):
 
     closed: Sequence[Lazy] = ()
     """The handles of the inputs that follow on those that were named, of the last part."""
+
+
+@contextmanager
+def _into(stream: Stream) -> Iterator[None]:
+    """A block in which this thread records into a stream."""
+    streams = stream.device._streams
+    before, streams.stream = streams.stream, stream
+    try:
+        yield
+    finally:
+        streams.stream = before
 
 
 def _nothing() -> None:

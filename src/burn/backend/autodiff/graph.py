@@ -8,7 +8,7 @@ numbered in the order of creation, which is the order in which backward visits t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ class Variable:
 class Recipe:
     """How to compute a value again instead of keeping it."""
 
-    __slots__ = ("arguments", "inputs", "run", "value", "__weakref__")
+    __slots__ = ("arguments", "inputs", "order", "run", "value", "__weakref__")
 
     def __init__(self, run: Callable[..., Any], inputs: tuple[Any, ...], arguments: tuple[Any, ...]) -> None:
+        self.order = next_order()
         self.run = run
         self.inputs = inputs  # handles, numbers, other recipes, or lists of them
         self.arguments = arguments
@@ -94,7 +95,7 @@ class Recipe:
         stack = [self]
         while stack:
             recipe = stack[-1]
-            waiting = [each for each in _flat(recipe.inputs) if each.__class__ is Recipe and each.value is None]
+            waiting = [each for each in recipes_in(recipe.inputs) if each.value is None]
             if recipe.value is None and waiting:
                 stack.extend(waiting)
                 continue
@@ -106,9 +107,30 @@ class Recipe:
         return self.value
 
 
-def _flat(inputs: tuple[Any, ...]) -> list[Any]:
-    """The inputs, with the members of a list in its place."""
-    return [part for each in inputs for part in (each if each.__class__ is list else (each,))]
+def recipes_in(inputs: tuple[Any, ...]) -> list[Recipe]:
+    """The recipes among inputs, and among the members of lists in them."""
+    parts = [part for each in inputs for part in (each if each.__class__ is list else (each,))]
+    return [each for each in parts if each.__class__ is Recipe]
+
+
+def older_recipes(roots: Sequence[Node], since: int) -> list[Recipe]:
+    """The recipes, older than number `since`, that a backward down to that number computes; the oldest first."""
+    found: dict[Recipe, None] = {}
+    seen, nodes = set(roots), list(roots)
+    while nodes:
+        node = nodes.pop()
+        if node.order < since:
+            continue
+        waiting = recipes_in(node.saved)
+        while waiting:
+            recipe = waiting.pop()
+            if recipe not in found and recipe.value is None:
+                found[recipe] = None
+                waiting.extend(recipes_in(recipe.inputs))
+        parents = {each for each in node.parents if each is not None} - seen
+        seen |= parents
+        nodes.extend(parents)
+    return sorted((each for each in found if each.order < since), key=lambda each: each.order)
 
 
 def _value(given: Any) -> Any:
