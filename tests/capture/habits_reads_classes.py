@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import dataclasses
 import enum
 import types
@@ -350,3 +351,23 @@ def singleton_new():
             return cls.inst
 
     return (lambda x: x * (2.0 if S().n < 6 else 3.0), nothing, lambda: S.inst.n if S.inst else 0)
+
+
+@habit()
+def property_of_a_named_tuple():
+    class Options(typing.NamedTuple):
+        scale: float
+
+        @property
+        def twice(self):
+            return self.scale * 2.0
+
+    options = Options(1.0)
+    return lambda x: x * options.twice, at(4)(lambda: setattr(Options, "twice", property(lambda self: 6.0)))
+
+
+@habit()
+def field_of_a_named_tuple_that_becomes_a_property():
+    Options = collections.namedtuple("Options", "scale")
+    options = Options(2.0)
+    return lambda x: x * options.scale, at(4)(lambda: setattr(Options, "scale", property(lambda self: 6.0)))

@@ -372,3 +372,19 @@ def numpy_const_to_tensor():
         return x * burn.tensor(a, device=x.device)
 
     return (f, at(4)(lambda: a.__setitem__(0, 9.0)))
+
+
+@habit()
+def whether_an_array_may_be_written():
+    values = np.ones(3)
+    return lambda x: x * (2.0 if values.flags.writeable else 6.0), at(4)(lambda: values.setflags(write=False))
+
+
+@habit()
+def how_an_array_lies():
+    holder = Options(values=np.ones((2, 2)))
+
+    def change():
+        holder.values = np.asfortranarray(holder.values)
+
+    return lambda x: x * (2.0 if holder.values.flags.c_contiguous else 6.0), at(4)(change)

@@ -148,7 +148,9 @@ def _about(value: Any) -> Any:
     if isinstance(value, np.generic):
         return (type(value), value.dtype)
     if isinstance(value, np.ndarray):
-        return (type(value), value.shape, value.dtype, value.nbytes <= MOST_BYTES or not is_frozen(value))
+        small = value.nbytes <= MOST_BYTES
+        laid = (value.shape, value.strides, value.flags.writeable)
+        return (type(value), value.dtype, laid, small or not is_frozen(value))
     return type(value)
 
 

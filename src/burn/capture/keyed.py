@@ -31,6 +31,7 @@ def keyed(around: Around, value: Any, path: str) -> Look | None:
         names += [name for name in fields_of(value) or () if name not in names]
         return _keyed_parts(around, value, path, [(attrgetter(n), getattr(value, n), f"{path}.{n}") for n in names])
     if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        around.note_class(kind, path)
         return _keyed_parts(
             around, value, path, [(itemgetter(i), each, f"{path}[{i}]") for i, each in enumerate(value)]
         )
