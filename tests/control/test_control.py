@@ -268,6 +268,36 @@ def test_what_cannot_be_recorded_is_refused_with_the_reason(name: str) -> None:
     assert np.asarray(x + 1.0).tolist() == [2.0, 3.0]  # the stream is as it was
 
 
+@pytest.mark.parametrize("device", [*DEVICES.values(), *GRADIENTS.values()], ids=repr)
+def test_what_decides_is_one_bool_everywhere(device: Any) -> None:
+    x = burn.tensor([1.0, 2.0], device=device)
+    told = r"must be one bool, got {}; reduce it with \.all\(\) or \.any\(\)"
+    for wrong, got in ((x.sum(), r"f32\[1\]"), (x.greater(0.0), r"bool\[2\]"), (x.sum().int(), r"i\d+\[1\]")):
+        with pytest.raises(DTypeError, match="while_loop: the condition " + told.format(got)):
+            while_loop(lambda a, wrong=wrong: wrong, lambda a: a - 1.0, x)  # type: ignore[misc]
+        with pytest.raises(DTypeError, match="cond: the predicate " + told.format(got)):
+            cond(wrong, lambda a: a, lambda a: a, x)
+    others: list[Any] = [False, True, 1.0, None, [], (x.sum().greater(0.0),), np.True_]
+    for other in others:
+        found = f"must be a tensor of one bool, got a {type(other).__name__};"
+        with pytest.raises(ArgumentError, match=f"while_loop: the condition {found}"):
+            while_loop(lambda a, other=other: other, lambda a: a, x)  # type: ignore[misc]
+        with pytest.raises(ArgumentError, match=f"cond: the predicate {found}"):
+            cond(other, lambda a: a, lambda a: a, x)
+    one = x.narrow(0, 0, 1).greater(0.0)  # one bool with a dim
+    assert np.asarray(cond(one, lambda a: a, lambda a: a * 2.0, x)).tolist() == [1.0, 2.0]
+    with pytest.raises(ArgumentError, match="cond: the result has a float"):
+        cond(one, lambda a: 1.0, lambda a: 2.0, x)
+
+
+@pytest.mark.parametrize("device", [*DEVICES.values(), *GRADIENTS.values()], ids=repr)
+@pytest.mark.parametrize("length", [-1, True, False, 2.0, 1 << 63, 1 << 100])
+def test_a_length_is_a_number_of_steps(device: Any, length: Any) -> None:
+    x = burn.tensor([1.0, 2.0], device=device)
+    with pytest.raises(ArgumentError, match="scan: length must be an int from 0 to"):
+        scan(lambda a, _: (a, None), x, length=length)
+
+
 def test_bodies_use_composites_and_what_is_not_computed_yet() -> None:
     for device in (NdArray(), Cpu()):
         weight = burn.tensor(WEIGHT, device=device) * 2.0  # waits in the stream

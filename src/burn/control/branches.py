@@ -9,7 +9,7 @@ from burn.backend.autodiff import Autodiff
 from burn.control import branch_gradient
 from burn.control.steps import Step, Tensors, Trace, traced
 from burn.control.tracing import joined
-from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of
+from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of, truth_of
 from burn.device import Device
 from burn.errors import ArgumentError
 from burn.ops.control import COND
@@ -29,24 +29,26 @@ def cond(predicate: Tensor[Any], then: Callable[..., Any], otherwise: Callable[.
     >>> cond(x.sum() > 0.0, lambda x: x * 2.0, lambda x: -x, x).tolist()
     [6.0]
     """
-    asked, _ = tensors_of("cond", "the predicate", predicate)
+    asked = truth_of("cond", "the predicate", predicate)
     leaves, structure = tensors_of("cond", "an operand", operands)
-    device = meeting("cond", [*asked, *leaves])
+    device = meeting("cond", [asked, *leaves])
     if recorder(device) is None:
-        return then(*operands) if bool(predicate.item()) else otherwise(*operands)
+        made = then(*operands) if bool(predicate.item()) else otherwise(*operands)
+        tensors_of("cond", "the result", made)
+        return made
     found = [_traced(each, device, lifted(leaves, device), structure) for each in (then, otherwise)]
     other = next((each.device for each in found if each.device is not device), None)
     if other is not None:  # a function closes over tensors of another one
         moved = rebuilt(structure, lifted(leaves, other))
-        return cond(lifted(asked, other)[0], then, otherwise, *moved)
+        return cond(lifted([asked], other)[0], then, otherwise, *moved)
     if found[0].structure != found[1].structure:
         raise ArgumentError("cond: both functions must give the same structure of tensors")
     if isinstance(device, Autodiff):
-        made = branch_gradient.cond(found, device, lifted(asked, device)[0], lifted(leaves, device))
+        made = branch_gradient.cond(found, device, lifted([asked], device)[0], lifted(leaves, device))
     else:
         programs, closed = joined([(each.part(each.results), each.region.closed) for each in found], len(leaves))
         handles = [each.handle for each in lifted(leaves, device)]
-        asked_handles = [each.handle for each in lifted(asked, device)]
+        asked_handles = [each.handle for each in lifted([asked], device)]
         made = [wrap(device, each) for each in device.kernels[COND](asked_handles, [*handles, *closed], *programs)]  # type: ignore[misc]
     return rebuilt(found[0].structure, made)
 

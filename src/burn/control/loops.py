@@ -9,10 +9,10 @@ from burn.backend.autodiff import Autodiff
 from burn.control import gradient
 from burn.control.steps import Step, Tensors, traced
 from burn.control.tracing import joined
-from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of
+from burn.control.trees import lifted, meeting, rebuilt, recorder, tensors_of, truth_of
 from burn.device import Device
 from burn.errors import ArgumentError, ShapeError
-from burn.ops.control import SCAN, WHILE
+from burn.ops.control import MOST_STEPS, SCAN, WHILE
 from burn.ops.dispatch import wrap
 from burn.tensor import Tensor
 from burn.tree import Structure
@@ -53,8 +53,8 @@ def scan(
 def _length(rows: Sequence[Tensor[Any]], length: int | None) -> int:
     sizes = {each.shape[0] if len(each.shape) else None for each in rows}
     if length is not None:
-        if isinstance(length, bool) or not isinstance(length, int) or length < 0:
-            raise ArgumentError(f"scan: length must be an int of 0 or more, got {length!r}")
+        if isinstance(length, bool) or not isinstance(length, int) or not 0 <= length <= MOST_STEPS:
+            raise ArgumentError(f"scan: length must be an int from 0 to 2**63 - 1, got {length!r}")
         sizes.add(length)
     if None in sizes:
         raise ShapeError(
@@ -119,14 +119,18 @@ def while_loop(condition: Callable[[Any], Tensor[Any]], function: Callable[[Any]
     """
     carries, carried = tensors_of("while_loop", "init", init)
     device = meeting("while_loop", carries)
+
+    def asking(carry: Any) -> Tensor[Any]:
+        return truth_of("while_loop", "the condition", condition(carry))
+
     step = Step("while_loop", lambda carry, _: (function(carry), None), carried, None)
     if recorder(device) is None or isinstance(device, Autodiff):
-        return _while(step, condition, lifted(carries, device))
+        return _while(step, asking, lifted(carries, device))
     body = traced(step, device, carries, [])
-    ask = Step("while_loop", lambda carry, _: (carry, condition(carry)), carried, None)
+    ask = Step("while_loop", lambda carry, _: (carry, asking(carry)), carried, None)
     asked = traced(ask, device, carries, [])
     if body.device is not device or asked.device is not device:
-        return _while(step, condition, lifted(carries, device))
+        return _while(step, asking, lifted(carries, device))
     parts = [(body.part(body.carries), body.region.closed), (asked.part(asked.results), asked.region.closed)]
     programs, closed = joined(parts, len(carries))
     made = device.kernels[WHILE]([each.handle for each in lifted(carries, device)], closed, *programs)  # type: ignore[misc]

@@ -9,6 +9,7 @@ from burn.backend.autodiff import Autodiff
 from burn.backend.fusion import Fusion
 from burn.device import Device, common_device
 from burn.errors import ArgumentError, DTypeError, ShapeError
+from burn.ops.control import check_truth, described
 from burn.tensor import Tensor
 from burn.tree import Structure, flatten, unflatten
 
@@ -44,6 +45,17 @@ def recorder(device: Device) -> Fusion[Any] | None:
     if isinstance(device, Autodiff):
         device = device.below
     return device if isinstance(device, Fusion) else None
+
+
+def truth_of(name: str, what: str, value: Any) -> Tensor[Any]:
+    """What decides, which must be a tensor of one bool."""
+    if not isinstance(value, Tensor):
+        raise ArgumentError(
+            f"{name}: {what} must be a tensor of one bool, got a {type(value).__name__}; compute it with tensors, "
+            "or write burn.tensor(...) around it"
+        )
+    check_truth(name, what, described([value]))
+    return value
 
 
 def rebuilt(structure: Structure, tensors: Sequence[Tensor[Any]]) -> Any:

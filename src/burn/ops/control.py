@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Described = tuple[tuple[int, ...], Any]
 
+MOST_STEPS = (1 << 63) - 1
+"""The most steps of a scan: the largest index into memory."""
+
 
 def described(values: Sequence[Any]) -> list[Described]:
     """Shapes and dtypes of tensors, handles or values of a program."""
@@ -51,9 +54,9 @@ def _check_region(op: Op, name: str, program: Any, given: list[Described]) -> No
 
 
 def _scan_rule(op: Op, carries: Any, xs: Any, constants: Any, body: Any, length: Any, reverse: Any) -> Any:
-    if type(length) is not int or length < 0 or type(reverse) is not bool:
+    if type(length) is not int or not 0 <= length <= MOST_STEPS or type(reverse) is not bool:
         raise ArgumentError(
-            f"{op.name}: length must be an int of 0 or more and reverse a bool, got {length!r}, {reverse!r}"
+            f"{op.name}: length must be an int from 0 to 2**63 - 1 and reverse a bool, got {length!r}, {reverse!r}"
         )
     for each in xs:
         if len(each.shape) < 1 or each.shape[0] != length:
@@ -74,12 +77,12 @@ def _while_rule(op: Op, carries: Any, constants: Any, body: Any, condition: Any)
         _check_region(op, name, program, [*kept, *described(constants)])
     if outputs_of(body) != kept:
         raise ShapeError(f"{op.name}: a step carries {shown(kept)}, and makes {shown(outputs_of(body))} of them")
-    _check_truth(op, "the condition", outputs_of(condition))
+    check_truth(op.name, "the condition", outputs_of(condition))
     return _results(kept, (body, condition))
 
 
 def _cond_rule(op: Op, predicate: Any, operands: Any, then: Any, otherwise: Any) -> Any:
-    _check_truth(op, "the predicate", described(predicate))
+    check_truth(op.name, "the predicate", described(predicate))
     for name, program in (("then", then), ("otherwise", otherwise)):
         _check_region(op, name, program, described(operands))
     if outputs_of(then) != outputs_of(otherwise):
@@ -90,9 +93,10 @@ def _cond_rule(op: Op, predicate: Any, operands: Any, then: Any, otherwise: Any)
     return _results(outputs_of(then), (then, otherwise))
 
 
-def _check_truth(op: Op, what: str, found: list[Described]) -> None:
+def check_truth(name: str, what: str, found: list[Described]) -> None:
+    """What decides must be one bool."""
     if len(found) != 1 or found[0][1] is not bool_ or any(size != 1 for size in found[0][0]):
-        raise DTypeError(f"{op.name}: {what} must be one bool, got {shown(found)}; reduce it with .all() or .any()")
+        raise DTypeError(f"{name}: {what} must be one bool, got {shown(found)}; reduce it with .all() or .any()")
 
 
 def _results(made: list[Described], attributes: tuple[Any, ...]) -> Any:
