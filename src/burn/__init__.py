@@ -14,6 +14,10 @@ import importlib
 import importlib.util
 import sys
 import types
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from burn.backend import Autodiff, BalancedCheckpointing, NdArray, NoCheckpointing
@@ -49,7 +53,7 @@ from burn.errors import (
     OutOfMemory,
     ShapeError,
 )
-from burn.guesses import missing_name
+from burn.guesses import PARTS, Guide, missing_name
 from burn.shape import Shape
 from burn.tensor import Distribution, Tensor, TensorData
 from burn.version import __version__
@@ -149,4 +153,12 @@ class _CallableModule(types.ModuleType):
         raise not_a_device("device", args[0] if args else "")
 
 
+def _of_part(package: str, name: str) -> str | None:
+    from burn.tensor import guesses
+
+    return guesses.of_part(package, name)
+
+
+PARTS.append(_of_part)
+sys.meta_path.append(Guide)
 sys.modules["burn.device"].__class__ = _CallableModule

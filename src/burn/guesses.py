@@ -18,6 +18,13 @@ from burn.errors import ArgumentError, DeviceError, DTypeError, shown
 P = ParamSpec("P")
 R = TypeVar("R")
 
+CLIPPING = "write AdamConfig(grad_clipping=GradientClippingConfig."
+OF_CLIPPING = " of burn.grad_clipping; the step clips"
+CLIP = f"to clip gradients, {CLIPPING}GlobalNorm(1.0)), or .Value(0.5),{OF_CLIPPING}"
+FUNCTIONAL = "functions are methods of tensors (x.relu(), x.softmax(1)) and stand in burn.tensor.activation and .module"
+LOADERS = "write burn.data.dataloader.DataLoaderBuilder(batcher).batch_size(64).build(dataset)"
+PADDING = "write burn.stack([x.pad([(0, longest - len(x))]) for x in sequences])"
+REDUCED = "loss.forward_no_reduction(x, y) gives every element, and .sum() of it the sum; the call gives the mean"
 SAVING = "write model.save_file('model') and model.load_file('model')"
 STEP = "write model = optim.step(1e-3, model, loss.backward())"
 
@@ -28,9 +35,11 @@ WRITE: dict[str, dict[str, str]] = {
         "Sequential": "write burn.nn.Sequential(...)",
         "autograd": "gradients are values: grads = loss.backward(), x.grad(grads)",
         "manual_seed": "write burn.default_device().seed(0)",
-        "utils": "loaders are in burn.data: DataLoaderBuilder(batcher).batch_size(64).build(dataset)",
+        "utils": LOADERS,
+        "Reduction": "write nn.Reduction: it is in burn.nn",
         "optimizer": "write burn.optim",
-        "functional": "functions are methods of tensors (x.relu(), x.softmax(1)) and stand in burn.tensor.activation",
+        "functional": FUNCTIONAL,
+        "fft": "write burn.tensor.signal.rfft(x), which gives a pair of real tensors",
     },
     "burn.nn": {
         "Module": "modules derive from burn.Module: class Net(burn.Module)",
@@ -39,9 +48,9 @@ WRITE: dict[str, dict[str, str]] = {
         "ModuleDict": "a plain dict holds modules: self.layers = {'first': nn.Linear(3, 4)}",
         "ParameterList": "a plain list holds parameters: self.weights = [burn.Param(tensor)]",
         "ParameterDict": "a plain dict holds parameters: self.weights = {'first': burn.Param(tensor)}",
-        "functional": "functions are methods of tensors (x.relu(), x.softmax(1)) and stand in burn.tensor.activation",
+        "functional": FUNCTIONAL,
         "init": "a layer takes its initializer: nn.LinearConfig(3, 4, initializer=nn.Initializer.Zeros).init()",
-        "utils": "clip gradients with AdamConfig(grad_clipping=GradientClippingConfig.Norm(1.0)) of burn.grad_clipping",
+        "utils": f"{CLIP}; to pad sequences, {PADDING}",
         "DataParallel": "several devices train under LearnerBuilder(...).devices([first, second]) of burn.train",
         "Flatten": "write x.flatten(1, -1) in forward, or give nn.Sequential the function lambda x: x.flatten(1, -1)",
         "Unflatten": "write x.reshape(...) in forward",
@@ -132,10 +141,57 @@ WRITE: dict[str, dict[str, str]] = {
         "save": "write optim.to_record(), which every recorder of burn.record writes",
         "init": "the optimizer is there: " + STEP,
     },
-    "Tensor": {},
+    "Tensor": {
+        "values": "x.max_dim_with_indices(dim) and x.topk_with_indices(k, dim) give values and indices",
+    },
+    "burn.nn.utils": {
+        "clip_grad_norm_": f"{CLIPPING}GlobalNorm(1.0)){OF_CLIPPING}",
+        "clip_grad_value_": f"{CLIPPING}Value(0.5)){OF_CLIPPING}",
+        "rnn": PADDING,
+        "parameters_to_vector": "write burn.cat([each.flatten() for each in model.parameters()])",
+    },
+    "burn.nn.functional": {
+        "cross_entropy": "write nn.CrossEntropyLoss()(logits, targets)",
+        "nll_loss": "write nn.CrossEntropyLoss()(logits, targets), which takes logits",
+        "mse_loss": "write nn.MseLoss()(x, y)",
+        "l1_loss": "write nn.LpLoss.l1()(x, y)",
+        "smooth_l1_loss": "write nn.SmoothL1Loss()(x, y)",
+        "huber_loss": "write nn.HuberLoss(1.0)(x, y)",
+        "kl_div": "write nn.KLDivLoss()(x, y)",
+        "binary_cross_entropy": "write nn.BinaryCrossEntropyLoss()(x, targets)",
+        "binary_cross_entropy_with_logits": "write nn.BinaryCrossEntropyLoss(logits=True)(x, targets)",
+        "dropout": "write self.dropout = nn.Dropout(0.5) in the module, and self.dropout(x) in forward",
+        "interpolate": "write nn.Interpolate2d(scale_factor=(2.0, 2.0))(x), or burn.tensor.module.interpolate(x, size)",
+        "normalize": "write x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)",
+        "linear": "write x @ weight + bias",
+        "one_hot": "write x.one_hot(classes)",
+        "pad": "write x.pad((left, right, top, bottom), 0.0)",
+        "scaled_dot_product_attention": "write burn.tensor.module.attention(query, key, value)",
+    },
+    "burn.data": {
+        "DataLoader": LOADERS,
+        "DataLoaderBuilder": "write from burn.data.dataloader import DataLoaderBuilder",
+        "Dataset": "write from burn.data.dataset import Dataset",
+        "TensorDataset": "write burn.data.dataset.InMemDataset(items)",
+    },
+    "burn.lr_scheduler": {
+        "StepLR": "write StepLrSchedulerConfig(initial_lr, step_size).init()",
+        "ExponentialLR": "write ExponentialLrSchedulerConfig(initial_lr, gamma).init()",
+        "CosineAnnealingLR": "write CosineAnnealingLrSchedulerConfig(initial_lr, num_iters).init()",
+        "LinearLR": "write LinearLrSchedulerConfig(initial_lr, final_lr, num_iters).init()",
+        "LambdaLR": "a scheduler has a method step() that gives the rate: derive a class from LrScheduler",
+        "ReduceLROnPlateau": "there is none; give optim.step(lr, model, grads) a lower rate when the loss stands still",
+        "OneCycleLR": "there is none; SequentialLrSchedulerConfig puts schedulers one after the other",
+    },
+    "LrScheduler": {
+        "get_last_lr": "scheduler.step() gives the rate: model = optim.step(scheduler.step(), model, grads)",
+        "get_lr": "scheduler.step() gives the rate: model = optim.step(scheduler.step(), model, grads)",
+        "state_dict": "write scheduler.to_record()",
+        "load_state_dict": "write scheduler.load_record(record)",
+    },
     "value": {
         "MomentumConfig": "write MomentumConfig(momentum=0.9, dampening=0.0), or leave dampening out for Burn's 0.1",
-        "GradientClippingConfig": "write GradientClippingConfig.Norm(1.0)",
+        "GradientClippingConfig": "write GradientClippingConfig.GlobalNorm(1.0)",
         "PaddingConfig1d": "write PaddingConfig1d.Explicit(1)",
         "PaddingConfig2d": "write PaddingConfig2d.Explicit(1, 1)",
         "PaddingConfig3d": "write PaddingConfig3d.Explicit(1, 1, 1)",
@@ -146,16 +202,16 @@ WRITE: dict[str, dict[str, str]] = {
         "params": "an optimizer learns of the parameters at the step: " + STEP.removeprefix("write "),
         "betas": "write beta_1=0.9, beta_2=0.999",
         "nesterov": "write momentum=MomentumConfig(nesterov=True)",
-        "max_norm": "write grad_clipping=GradientClippingConfig.Norm(1.0)",
+        "max_norm": "write grad_clipping=GradientClippingConfig.GlobalNorm(1.0)",
         "maximize": "step with the gradients of the negated loss",
         "foreach": "leave it out: all parameters are updated together",
         "fused": "leave it out: all parameters are updated together",
         "capturable": "leave it out: burn.compile captures every optimizer",
         "inplace": "leave it out: nothing is changed in place",
         "dtype": "the float dtype is the device's: NdArray(float=burn.f64); or write layer.cast(burn.f64)",
-        "reduction": "the reduction is said in the call: loss(x, y, Reduction.Sum), or loss.forward_no_reduction(x, y)",
-        "size_average": "the reduction is said in the call: loss(x, y, Reduction.Sum)",
-        "reduce": "the reduction is said in the call: loss.forward_no_reduction(x, y)",
+        "reduction": REDUCED,
+        "size_average": REDUCED,
+        "reduce": REDUCED,
         "affine": "leave it out: the layer scales and shifts",
         "elementwise_affine": "leave it out: the layer scales; bias=False leaves the shift out",
         "track_running_stats": "leave it out: statistics run while training; layer.mode('infer') fixes them",
@@ -226,6 +282,7 @@ CALLS = {
     "sort": "x.sort_with_indices(dim) gives values and indices, x.sort_descending(dim) begins with the largest",
     "argsort": "x.argsort_descending(dim) begins with the largest",
     "topk": "x.topk_with_indices(k, dim) gives values and indices",
+    "where": "for the places of true elements, write condition.nonzero() or condition.argwhere()",
     "cummax": "it gives the values alone", "cummin": "it gives the values alone",
 }  # fmt: skip
 """What PyTorch's functions of the same name do, and ours do under another."""
@@ -279,14 +336,53 @@ def missing_name(
     `from package import name` would hide the message of an AttributeError behind one of its own, so it gets an
     ImportError; `package.name`, `hasattr` and `getattr` get the AttributeError they know.
     """
+    asking = sys._getframe(2)
+    part = _part(asking, name)
+    if part is not None:
+        hint = _of_part(f"{package}.{name}", part) or hint
     text = f"{package} has no {name!r}{advice(package, name, known) if hint is None else hint}"
-    return ImportError(text, name=package) if _imports(sys._getframe(2)) else AttributeError(text)
+    return ImportError(text, name=package) if _imports(asking) else AttributeError(text)
 
 
 def _imports(frame: FrameType) -> bool:
     """Whether a frame stands at the instruction of `from ... import ...`."""
     code, position = frame.f_code.co_code, frame.f_lasti
     return 0 <= position < len(code) and dis.opname[code[position]] == "IMPORT_FROM"
+
+
+PARTS: list[Callable[[str, str], str | None]] = []
+"""What knows more about names in packages that are not there: package and name to the end of a sentence."""
+
+
+def _of_part(package: str, name: str) -> str | None:
+    return next((hint for each in PARTS if (hint := each(package, name)) is not None), None)
+
+
+def _part(frame: FrameType, name: str) -> str | None:
+    """The `part` of `package.name.part`, when a frame stands at `package.name`."""
+    before = ""
+    for each in dis.get_instructions(frame.f_code) if frame.f_lasti >= 0 else ():
+        if each.offset > frame.f_lasti and each.opname not in ("CACHE", "PUSH_NULL"):
+            found = before == name and each.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            return str(each.argval) if found else None
+        if each.offset == frame.f_lasti:
+            before = str(each.argval)
+    return None
+
+
+class Guide:
+    """The last finder of modules: `import burn.nn.functional` says what to write; others are told nothing."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
+        """Raise for a module of another library's layout that is imported as one of this library."""
+        package, _, name = fullname.rpartition(".")
+        if package.partition(".")[0] != "burn" or sys._getframe(2).f_code.co_name != "_find_and_load_unlocked":
+            return
+        found = WRITE.get(package, {}).get(name)
+        hint = _of_part(package, name) if found is None else f"; {found}"
+        if hint is not None:
+            raise ModuleNotFoundError(f"{package} has no {name!r}{hint}", name=fullname)
 
 
 def keyword(name: str, known: Iterable[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import subprocess
+import sys
 import types
 from typing import Any
 
@@ -522,6 +524,11 @@ ANSWERS = {
     "burn.manual_seed('a')": "seed must be an int",
     "x.softmax()": "missing dim",
     "burn.device('cpu')": "Cpu",
+    "burn.equal(x, x)": r"x\.equal\(y\)\.all\(\)\.item\(\) for one bool",
+    "burn.diff(x, dim=1)": r"x\[\.\.\., 1:\] - x\[\.\.\., :-1\] along the last dim",
+    "x.topk(2, dim=1).values": "topk_with_indices",
+    "burn.split(x, [1, 1])": r"write x\.split_with_sizes\(\[1, 1\]\)",
+    "burn.where(x > 0)": r"nonzero\(\) or condition\.argwhere",
 }
 
 
@@ -537,6 +544,18 @@ def test_assignment_says_what_to_write():
     x = burn.tensor(A)
     with pytest.raises(BurnError, match=r"a tensor never changes; write x = x\.slice_assign"):
         x[0] = 1.0
+    with pytest.raises(BurnError, match=r"from burn\.tensor import s"):
+        x[0] = 1.0
+
+
+def test_names_that_are_simply_there():
+    assert (burn.inf, burn.pi, burn.e) == (math.inf, math.pi, math.e)
+    assert math.isnan(burn.nan)
+    import importlib.util
+
+    assert importlib.util.find_spec("burn.utils") is None
+    program = "import burn; burn.tensor.linalg.det; burn.tensor.signal.rfft; burn.tensor.activation.relu"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 # Every name of PyTorch

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from burn.guesses import missing_name
+
 if TYPE_CHECKING:
     from burn.data import dataloader, dataset
 
@@ -19,4 +21,4 @@ if not TYPE_CHECKING:  # checkers know the names, and find those that are not th
     def __getattr__(name: str) -> Any:
         if name in __all__:
             return importlib.import_module(f"burn.data.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing_name(__name__, name, __all__)

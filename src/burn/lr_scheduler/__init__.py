@@ -1,5 +1,8 @@
 """Learning-rate schedulers: a rate for each iteration."""
 
+from typing import TYPE_CHECKING, Any
+
+from burn.guesses import missing_name
 from burn.lr_scheduler.base import ConstantLr, LrScheduler, LrSchedulerConfig, as_scheduler
 from burn.lr_scheduler.composed import (
     ComposedLrScheduler,
@@ -24,3 +27,9 @@ __all__ = [
     "NoamLrSchedulerConfig", "SchedulerReduction", "SequentialLrScheduler", "SequentialLrSchedulerConfig",
     "StepLrScheduler", "StepLrSchedulerConfig", "WarmupLrScheduler", "WarmupLrSchedulerConfig", "as_scheduler",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name, __all__)

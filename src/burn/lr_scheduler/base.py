@@ -13,10 +13,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.config import Config
 from burn.errors import ArgumentError, raise_faults
+from burn.guesses import missing_attribute
 from burn.record.attributes import attributes, load_attributes
 from burn.record.errors import RecordError
 from burn.record.items import Item
@@ -39,6 +40,13 @@ class LrScheduler:
     >>> scheduler.step(), scheduler.step()
     (0.5, 0.25)
     """
+
+    if not TYPE_CHECKING:  # checkers know the attributes, and find those that are not there
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            raise missing_attribute("LrScheduler", type(self).__name__, name, dir(type(self)))
 
     def step(self) -> float:
         """The learning rate of the next iteration."""

@@ -333,6 +333,8 @@ def split(x: Tensor[B], split_size: int, dim: int = 0) -> list[Tensor[B]]:
     >>> [each.tolist() for each in burn.tensor([1, 2, 3, 4, 5]).split(2)]
     [[1, 2], [3, 4], [5]]
     """
+    if hasattr(split_size, "__len__") and not hasattr(split_size, "handle"):
+        raise ArgumentError(f"split: split_size is one int, got {split_size}; write x.split_with_sizes({split_size})")
     dim, split_size = axis("split", dim, len(x.shape)), whole("split", "split_size", split_size)
     size = x.shape[dim]
     if split_size < 0 or (split_size == 0 and size):

@@ -82,7 +82,8 @@ class SimpleOptimizer:
         def __new__(cls, *_args: Any, **_kwargs: Any) -> SimpleOptimizer:
             """The update; ours are made by their configs."""
             if _args and not hasattr(type(_args[0]), "_field_kind") and cls.__module__.startswith("burn.optim."):
-                raise ArgumentError(f"{cls.__name__}: needs a {cls.__name__}Config; {_instead(cls)}")
+                article = "an" if cls.__name__[0] in "AEIOU" else "a"
+                raise ArgumentError(f"{cls.__name__}: needs {article} {cls.__name__}Config; {_instead(cls)}")
             return super().__new__(cls)
 
     def coefficients(self, lr: Number, time: Any) -> Any:

@@ -5,6 +5,7 @@ The package is also the function that makes one: `burn.tensor([1.0, 2.0])`.
 
 import sys as _sys
 import types as _types
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -42,9 +43,13 @@ class _CallablePackage(_types.ModuleType):
 _CallablePackage.__call__.__doc__ = _creation.tensor.__doc__
 _sys.modules[__name__].__class__ = _CallablePackage
 
+_LATER = frozenset("activation linalg loss module quantization recurrent signal vision grid".split())
+
 if not _TYPE_CHECKING:  # checkers know the names, and find those that are not there
 
     def __getattr__(name: str) -> _Any:
+        if name in _LATER:
+            return _import_module(f"{__name__}.{name}")
         if name in _exchange.MOVED:
             return _exchange.moved_module(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -47,7 +47,8 @@ TENSOR = {
     "record_stream": "write x.device.sync() to wait for what was asked of a device",
     # gradients
     "data": "write x.detach() for the tensor without its graph, x.to_data() for the values",
-    "requires_grad_": "a tensor never changes: write x = x.require_grad()",
+    "requires_grad_": "a tensor never changes: write burn.tensor(data, requires_grad=True), or x = x.require_grad() "
+    "on a device such as burn.Cpu().autodiff()",
     "detach_": "a tensor never changes: write x = x.detach()",
     "grad_fn": _TRACKED,
     "is_leaf": "write x.is_require_grad()",
@@ -174,7 +175,7 @@ TENSOR = {
     "logcumsumexp": "write x.exp().cumsum(dim).log()",
     "renorm": "write x / x.norm(dim=1, keepdim=True).clamp(min=1.0)",
     "dist": "write (x - y).norm(p)",
-    "diff": "write x[1:] - x[:-1]",
+    "diff": "write x[..., 1:] - x[..., :-1] along the last dim, x[1:] - x[:-1] along the first",
     "is_nonzero": "write bool(x)",
     "nonzero_static": "write x.nonzero()",
     "equals": "write x.to_data() == y.to_data(), or x.all_close(y)",
@@ -278,6 +279,7 @@ TENSOR = {
 """Attributes of tensors."""
 
 FUNCTIONS = {
+    "equal": "write x.equal(y).all().item() for one bool, x.equal(y) for each element",
     "float": "a dtype is burn.f32; write x.float() to convert",
     "int": "a dtype is burn.i32 or burn.i64; write x.int()",
     "complex64": _COMPLEX,
@@ -320,6 +322,8 @@ FUNCTIONS = {
     "func": "write loss.backward()",
     "fft": "see burn.tensor.signal",
     "linalg": "write burn.tensor.linalg",
+    "signal": "write burn.tensor.signal",
+    "activation": "write burn.tensor.activation",
     "special": "functions are methods: x.erf()",
     "distributions": "write burn.Distribution.Normal(0.0, 1.0)",
     "set_printoptions": "write burn.tensor.set_print_options(...)",
@@ -405,6 +409,37 @@ def of_tensor(name: str, known: Iterable[str]) -> str:
         return f"; {_SPARSE}"
     found = advice("Tensor", name, names)
     return found or f"; {_HOST}, dir(burn.Tensor) lists what there is"
+
+
+_LINALG = {"inv": "inverse", "cholesky_ex": "cholesky", "vecdot": "dot"}
+_WITH_PARTS = {"burn.linalg", "burn.nn.functional", "burn.functional", "burn.nn.utils", "burn.optim.lr_scheduler"}
+
+
+def of_part(package: str, name: str) -> str | None:
+    """What to write for `name` of a package that is not there, such as `burn.linalg.inv`; None if nothing is known."""
+    import numpy as np
+
+    from burn.tensor import activation, linalg, module
+    from burn.tensor.tensor import Tensor
+
+    if package == "burn" and name in FUNCTIONS:
+        return f"; {FUNCTIONS[name]}"
+    if package not in _WITH_PARTS:
+        return None
+    said = WRITE.get({"burn.functional": "burn.nn.functional"}.get(package, package.replace(".optim.", ".")), {})
+    if name in said:
+        return f"; {said[name]}"
+    if package in ("burn.nn.utils", "burn.optim.lr_scheduler"):
+        return None
+    name = _LINALG.get(name, name) if package == "burn.linalg" else name
+    for place in (linalg, Tensor) if package == "burn.linalg" else (Tensor, activation, module):
+        if callable(getattr(place, name, None)):
+            return f"; write {'x' if place is Tensor else place.__name__}.{name}(...)"
+    if name in TENSOR:
+        return f"; {TENSOR[name]}"
+    if package == "burn.linalg" and callable(getattr(np.linalg, name, None)):
+        return f"; there is none here: write np.linalg.{name}(x)"
+    return None
 
 
 def of_package(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from burn.errors import BurnError, CallError, DTypeError, shown
-from burn.guesses import keyword
+from burn.guesses import CALLS, keyword
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,9 +60,9 @@ def _fault(
     except TypeError as error:
         names = [each for each in signature.parameters if each != "self"]
         hint = "".join(keyword(each, names) for each in kwargs if each not in signature.parameters)
-        return CallError(
-            f"{name}: {_words(str(error))}{hint}; write {_written(name, signature, owner if static else 'x.')}"
-        )
+        hint += f"; write {_written(name, signature, owner if static else 'x.')}"
+        hint += f"; {CALLS[name]}" if name in CALLS else ""
+        return CallError(f"{name}: {_words(str(error))}{hint}")
     if not static and args and not hasattr(args[0], "handle"):
         return DTypeError(f"{name}: x must be a Tensor, got {shown(args[0])}; write burn.tensor(...) around it")
     return None

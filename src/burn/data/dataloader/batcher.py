@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -40,8 +41,16 @@ BatchFunction = Callable[[list[Any], Device], Any]
 def batch_function(batcher: Any) -> BatchFunction:
     """The function that a batcher stands for."""
     method = getattr(batcher, "batch", None)
-    if callable(method):
-        return method  # type: ignore[no-any-return]
-    if callable(batcher):
-        return batcher  # type: ignore[no-any-return]
+    function = method if callable(method) else batcher
+    if callable(function):
+        try:
+            inspect.signature(function).bind([], None)
+        except TypeError as error:
+            raise ArgumentError(
+                f"dataloader: a batcher is called with the items and the device, and this one does not fit: {error}; "
+                "write def batcher(items, device)"
+            ) from None
+        except ValueError:  # a function of C may not tell
+            pass
+        return function  # type: ignore[no-any-return]
     raise ArgumentError(f"dataloader: a batcher has batch(items, device), and {type(batcher).__name__} has not")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 from burn.config import Config
 from burn.device import Device
 from burn.errors import ArgumentError
+from burn.guesses import called_with
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.activation import ActivationConfig
@@ -250,6 +251,7 @@ class TransformerDecoderLayer(Module):
     dropout: Dropout
     norm_first: bool
 
+    @called_with("a stack makes its layers: nn.TransformerDecoder(d_model, d_ff, n_heads, n_layers)")
     def __init__(self, config: TransformerDecoderConfig, device: Device | None = None) -> None:
         refuse_other(type(self), config, TransformerDecoderConfig)
         self.cross_attn, self.self_attn = new_attention(config, device), new_attention(config, device)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 from burn.config import Config
 from burn.device import Device
 from burn.errors import ArgumentError
+from burn.guesses import called_with
 from burn.module import Module
 from burn.module.display import Content
 from burn.nn.activation import ActivationConfig
@@ -216,6 +217,7 @@ class TransformerEncoderLayer(Module):
     dropout: Dropout
     norm_first: bool
 
+    @called_with("a stack makes its layers: nn.TransformerEncoder(d_model, d_ff, n_heads, n_layers)")
     def __init__(self, config: TransformerEncoderConfig, device: Device | None = None) -> None:
         refuse_other(type(self), config, TransformerEncoderConfig)
         self.mha = new_attention(config, device)

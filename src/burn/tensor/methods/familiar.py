@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 import numpy as np
 
@@ -161,6 +161,13 @@ class FamiliarMethods:
     def requires_grad(self: Tensor[B]) -> builtins.bool:  # type: ignore[misc]
         """Whether `backward` keeps the gradient of this tensor."""
         return self.is_require_grad()
+
+    @requires_grad.setter
+    def requires_grad(self: Any, value: Any) -> NoReturn:
+        raise ArgumentError(
+            "requires_grad: nothing is changed in place; write model = model.freeze() and model = model.unfreeze() "
+            "for parameters, x.detach() and x.require_grad() for tensors"
+        )
 
     # Where it is, and in which dtype
 

@@ -104,5 +104,5 @@ class IndexingMethods:
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise ArgumentError(
             "[]=: a tensor never changes; write x = x.slice_assign(s[...], values), x.slice_fill(s[...], number) "
-            "or x.mask_where(mask, values)"
+            "or x.mask_where(mask, values), after from burn.tensor import s"
         )
