@@ -23,8 +23,8 @@ OF_CLIPPING = " of burn.grad_clipping; the step clips"
 CLIP = f"to clip gradients, {CLIPPING}GlobalNorm(1.0)), or .Value(0.5),{OF_CLIPPING}"
 FUNCTIONAL = "functions are methods of tensors (x.relu(), x.softmax(1)) and stand in burn.tensor.activation and .module"
 LOADERS = "write burn.data.dataloader.DataLoaderBuilder(batcher).batch_size(64).build(dataset)"
-PADDING = "write burn.stack([x.pad([(0, longest - len(x))]) for x in sequences])"
-REDUCED = "loss.forward_no_reduction(x, y) gives every element, and .sum() of it the sum; the call gives the mean"
+PADDING = "write burn.stack([x.pad([(0, longest - len(x))]) for x in sequences]) for sequences of rank 1"
+REDUCED = "loss.forward_no_reduction(x, y) gives every element, and .sum() of it the sum"
 SAVING = "write model.save_file('model') and model.load_file('model')"
 STEP = "write model = optim.step(1e-3, model, loss.backward())"
 
@@ -157,13 +157,13 @@ WRITE: dict[str, dict[str, str]] = {
         "l1_loss": "write nn.LpLoss.l1()(x, y)",
         "smooth_l1_loss": "write nn.SmoothL1Loss()(x, y)",
         "huber_loss": "write nn.HuberLoss(1.0)(x, y)",
-        "kl_div": "write nn.KLDivLoss()(x, y)",
+        "kl_div": "write nn.KLDivLoss()(x, y, nn.Reduction.Mean)",
         "binary_cross_entropy": "write nn.BinaryCrossEntropyLoss()(x, targets)",
         "binary_cross_entropy_with_logits": "write nn.BinaryCrossEntropyLoss(logits=True)(x, targets)",
         "dropout": "write self.dropout = nn.Dropout(0.5) in the module, and self.dropout(x) in forward",
         "interpolate": "write nn.Interpolate2d(scale_factor=(2.0, 2.0))(x), or burn.tensor.module.interpolate(x, size)",
         "normalize": "write x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)",
-        "linear": "write x @ weight + bias",
+        "linear": "write x @ weight.T + bias",
         "one_hot": "write x.one_hot(classes)",
         "pad": "write x.pad((left, right, top, bottom), 0.0)",
         "scaled_dot_product_attention": "write burn.tensor.module.attention(query, key, value)",

@@ -20,6 +20,7 @@ import torch
 
 import burn
 from burn import Module, NdArray, Tensor, nn
+from burn.guesses import WRITE
 from burn.module import Param, layer
 from burn.optim import AdamConfig, SgdConfig
 
@@ -535,6 +536,20 @@ def test_an_import_says_it_too(line: str, says: str) -> None:
         exec(line)
     assert says in str(found.value)
     assert not hasattr(nn, "ReLU")
+
+
+FUNCTIONAL = ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "normalize"]
+
+
+@pytest.mark.filterwarnings("ignore:reduction.*batchmean")
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_what_is_advised_for_a_function_gives_its_numbers(name: str) -> None:
+    x, y = np.abs(floats(5, 3)) + 0.1, np.abs(floats(5, 3)) + 0.2
+    given = [torch.from_numpy(each) for each in ((x,) if name == "normalize" else (x, y))]
+    expected = getattr(torch.nn.functional, name)(*given)
+    advised = WRITE["burn.nn.functional"][name].removeprefix("write ")
+    found = eval(advised, {"nn": nn, "x": ours(x), "y": ours(y)})
+    np.testing.assert_allclose(found.numpy().squeeze(), expected.numpy(), rtol=1e-5)
 
 
 def test_gradients_that_were_used_and_another_model() -> None:
