@@ -333,6 +333,7 @@ def test_a_taken_port_is_named(grpc_server):
 def test_without_the_extra_the_option_says_what_to_install(monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "furnace.grpc.server", None)
+    monkeypatch.delitem(sys.modules, "furnace.grpc.server", raising=False)
+    monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(ModelError, match=r"burn-dl\[grpc\]"):
         furnace.Server(doubler(), grpc_port=0)
