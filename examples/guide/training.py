@@ -78,7 +78,7 @@ def train(
         .summary()
     )
     if renderer is not None:
-        builder.renderer(renderer)
+        builder = builder.renderer(renderer)
     learner = builder.build(config.model.init(device), config.optimizer.init(), config.learning_rate)
 
     model_trained: Model = learner.fit(dataloader_train, dataloader_test)

@@ -80,7 +80,7 @@ def train(
         .summary()
     )
     if resume:
-        builder.resume()
+        builder = builder.resume()
     scheduler = CosineAnnealingLrSchedulerConfig(config.learning_rate, steps).init()
     learner = builder.build(config.model.init(device), config.optimizer.init(), scheduler)
     model: Mlp = learner.fit(loader_train, loader_test)

@@ -83,9 +83,10 @@ class Listening(NoRenderer):
 
 def learner(folder: Path, epochs: int, recorder: Any = None, renderer: Any = None, resume: Any = None) -> Any:
     builder = LearnerBuilder(folder).metrics([LossMetric()]).renderer(renderer or NoRenderer()).num_epochs(epochs)
-    builder.with_file_checkpointer(recorder or DefaultRecorder()).with_checkpointing_strategy(KeepLastNCheckpoints(9))
+    builder = builder.with_file_checkpointer(recorder or DefaultRecorder())
+    builder = builder.with_checkpointing_strategy(KeepLastNCheckpoints(9))
     if resume is not None:
-        builder.checkpoint(resume)
+        builder = builder.checkpoint(resume)
     return builder.build(plain(NdArray()), AdamConfig().init(), 1e-2)
 
 
@@ -143,7 +144,7 @@ def test_a_full_disk_is_reported_and_older_checkpoints_stay(tmp_path: Path, monk
 
     renderer = Listening()
     made = LearnerBuilder(tmp_path).metrics([LossMetric()]).renderer(renderer).num_epochs(3)
-    made.with_file_checkpointer(DefaultRecorder()).with_checkpointing_strategy(KeepLastNCheckpoints(1))
+    made = made.with_file_checkpointer(DefaultRecorder()).with_checkpointing_strategy(KeepLastNCheckpoints(1))
     monkeypatch.setattr("burn.record.files.os.fsync", full)
     made.build(plain(NdArray()), AdamConfig().init(), 1e-2).fit(*loaders())
     monkeypatch.undo()

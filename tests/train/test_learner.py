@@ -513,7 +513,7 @@ def odd(**options: Any) -> Any:
     """A learner with an option that cannot be."""
     made = LearnerBuilder(options.pop("folder")).metrics([LossMetric()]).renderer(NoRenderer())
     for name, value in options.items():
-        getattr(made, name)(*(value if isinstance(value, tuple) else (value,)))
+        made = getattr(made, name)(*(value if isinstance(value, tuple) else (value,)))
     return made.build(plain(NdArray()), SgdConfig().init(), 0.1)
 
 
@@ -557,7 +557,7 @@ def test_odd_parts_are_refused_where_they_are_made(
 
 def test_one_thing_stands_for_a_list_of_it(tmp_path: Path) -> None:
     made = LearnerBuilder(tmp_path).metrics(LossMetric()).renderer(NoRenderer()).callbacks(Callback())  # type: ignore[arg-type]
-    made.devices(NdArray()).loggers(JsonLinesLogger(tmp_path / "run.jsonl"))  # type: ignore[arg-type]
+    made = made.devices(NdArray()).loggers(JsonLinesLogger(tmp_path / "run.jsonl"))  # type: ignore[arg-type]
     made.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())
     assert (tmp_path / "run.jsonl").exists()
 
@@ -579,7 +579,7 @@ def test_values_of_metrics_may_be_numbers_of_other_kinds(kind: Any, tmp_path: Pa
             return kind(1.5)
 
     made = LearnerBuilder(tmp_path).metrics([Odd()]).renderer(NoRenderer()).with_file_checkpointer(DefaultRecorder())
-    made.loggers([JsonLinesLogger(tmp_path / "run.jsonl")])
+    made = made.loggers([JsonLinesLogger(tmp_path / "run.jsonl")])
     made.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())
     assert '"value": 1.5' in (tmp_path / "run.jsonl").read_text()
     assert (tmp_path / "checkpoint/state-1.json").exists()

@@ -301,7 +301,7 @@ def test_following_a_split_that_is_not_there_is_said_before_the_training(tmp_pat
 def test_a_table_of_another_training_is_set_aside(tmp_path: Path) -> None:
     for _ in range(3):
         made = LearnerBuilder(tmp_path).metrics([LossMetric()]).renderer(NoRenderer())
-        made.loggers([CsvLogger(tmp_path / "run.csv")])
+        made = made.loggers([CsvLogger(tmp_path / "run.csv")])
         made.build(plain(NdArray()), SgdConfig().init(), 0.1).fit(*loaders())
     assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["run-1.csv", "run-2.csv", "run.csv"]
     assert (tmp_path / "run-1.csv").read_text().count("\n") == (tmp_path / "run.csv").read_text().count("\n")

@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from burn.config.options import on_a_copy, with_options
 from burn.device import Device
 from burn.errors import ArgumentError, raise_faults
 from burn.grad_clipping import GradientClippingConfig
@@ -43,6 +44,9 @@ from burn.train.strategy.protocol import TrainingStrategy
 
 class LearnerBuilder:
     """Makes a learner: everything a training can be told, in one chain. `build` checks all of it at once.
+
+    Each call gives a new builder, so a common part can be kept and used twice; `options` are calls too, as keywords:
+    `LearnerBuilder("artifacts", num_epochs=3, summary=True)`.
 
     `directory` is where logs, checkpoints and the summary go. Without other wishes: one epoch, where the model is, no
     metrics, no checkpoints, steps captured by `burn.compile`.
@@ -69,11 +73,19 @@ class LearnerBuilder:
     True
     """
 
-    def __init__(self, directory: str | PathLike[str]) -> None:
+    def __init__(self, directory: str | PathLike[str], **options: Any) -> None:
         self._settings = LearnerSettings(Path(directory))
+        if options:
+            self._settings = with_options(self, options)._settings
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        other._settings = self._settings.copied()
+        return other
 
     # Metrics
 
+    @on_a_copy
     def metric_train(self, metric: Metric[Any]) -> Self:
         """Follow a metric over the training batches, as text.
 
@@ -83,6 +95,7 @@ class LearnerBuilder:
         self._settings.metrics[Split.Train].append((metric, False))
         return self
 
+    @on_a_copy
     def metric_valid(self, metric: Metric[Any]) -> Self:
         """Follow a metric over the validation batches, as text.
 
@@ -92,6 +105,7 @@ class LearnerBuilder:
         self._settings.metrics[Split.Valid].append((metric, False))
         return self
 
+    @on_a_copy
     def metric_train_numeric(self, metric: Metric[Any]) -> Self:
         """Follow a numeric metric over the training batches: it is plotted too, summarised, and steers strategies.
 
@@ -101,6 +115,7 @@ class LearnerBuilder:
         self._settings.metrics[Split.Train].append((metric, True))
         return self
 
+    @on_a_copy
     def metric_valid_numeric(self, metric: Metric[Any]) -> Self:
         """Follow a numeric metric over the validation batches: it is plotted too, summarised, and steers strategies.
 
@@ -110,12 +125,15 @@ class LearnerBuilder:
         self._settings.metrics[Split.Valid].append((metric, True))
         return self
 
+    @on_a_copy
     def metrics(self, metrics: Sequence[Metric[Any]]) -> Self:
         """Follow numeric metrics over both, each split with a copy of its own."""
         for metric in _several(metrics, Metric):
-            self.metric_train_numeric(metric).metric_valid_numeric(copy.deepcopy(metric))
+            self._settings.metrics[Split.Train].append((metric, True))
+            self._settings.metrics[Split.Valid].append((copy.deepcopy(metric), True))
         return self
 
+    @on_a_copy
     def metrics_device(self, device: Device) -> Self:
         """Where metrics are computed: the event thread moves items there. Without it they stay where they are.
 
@@ -127,6 +145,7 @@ class LearnerBuilder:
 
     # Where things are kept and shown
 
+    @on_a_copy
     def metric_loggers(self, train: MetricLogger, valid: MetricLogger) -> Self:
         """Loggers in the place of the files `<dir>/train` and `<dir>/valid`.
 
@@ -137,6 +156,7 @@ class LearnerBuilder:
         self._settings.metric_loggers = (train, valid)
         return self
 
+    @on_a_copy
     def loggers(self, loggers: Sequence[RunLogger]) -> Self:
         """More loggers for the numbers of both splits: TensorBoard, a table, a service.
 
@@ -146,11 +166,13 @@ class LearnerBuilder:
         self._settings.run_loggers += _several(loggers, RunLogger)
         return self
 
+    @on_a_copy
     def renderer(self, renderer: MetricsRenderer) -> Self:
         """Another renderer than the dashboard on a terminal and lines elsewhere."""
         self._settings.renderer = renderer
         return self
 
+    @on_a_copy
     def with_application_logger(self, logger: ApplicationLogger | None) -> Self:
         """Where messages go in the place of `<dir>/experiment.log` (a `logger`); None keeps no log.
 
@@ -160,6 +182,7 @@ class LearnerBuilder:
         self._settings.application_logger = logger
         return self
 
+    @on_a_copy
     def summary(self) -> Self:
         """Show a table of the best and worst epochs of every metric at the end.
 
@@ -171,11 +194,13 @@ class LearnerBuilder:
 
     # The training
 
+    @on_a_copy
     def num_epochs(self, num_epochs: int) -> Self:
         """How often the training data is gone through (`num_epochs`); once without this."""
         self._settings.num_epochs = num_epochs
         return self
 
+    @on_a_copy
     def devices(self, devices: Sequence[Device], reduction: str = "mean") -> Self:
         """Where to train; with several devices each has a batch of its own in every step.
 
@@ -188,6 +213,7 @@ class LearnerBuilder:
         self._settings.devices, self._settings.reduction = _several(devices, Device), reduction
         return self
 
+    @on_a_copy
     def grads_accumulation(self, accumulation: int) -> Self:
         """Sum the gradients of `accumulation` batches before each step; what is left at an epoch's end gets a step too.
 
@@ -197,6 +223,7 @@ class LearnerBuilder:
         self._settings.accumulation = accumulation
         return self
 
+    @on_a_copy
     def grad_clipping(self, clipping: GradientClippingConfig | float) -> Self:
         """Clip gradients: `clipping` is a `GradientClippingConfig`, or a number that their common norm may have.
 
@@ -206,6 +233,7 @@ class LearnerBuilder:
         self._settings.clipping = clipping
         return self
 
+    @on_a_copy
     def mixed_precision(self, precision: str) -> Self:
         """Compute steps in `"bf16"` or `"f16"`; the parameters stay in full precision. In f16 the loss is scaled.
 
@@ -217,6 +245,7 @@ class LearnerBuilder:
         self._settings.precision = precision
         return self
 
+    @on_a_copy
     def ema(self, decay: float = 0.999) -> Self:
         """Average the weights over the steps; the average is what is validated and returned.
 
@@ -228,6 +257,7 @@ class LearnerBuilder:
         self._settings.ema = decay
         return self
 
+    @on_a_copy
     def with_training_strategy(self, make: Callable[..., TrainingStrategy]) -> Self:
         """Another way to train: `make(model, optim, devices)` gives the strategy that owns the steps.
 
@@ -239,6 +269,7 @@ class LearnerBuilder:
         self._settings.make_strategy = make
         return self
 
+    @on_a_copy
     def compile(self, capture: bool = True) -> Self:
         """Whether steps are captured with `burn.compile` (`capture`); they are without this.
 
@@ -248,6 +279,7 @@ class LearnerBuilder:
         self._settings.capture = capture
         return self
 
+    @on_a_copy
     def deterministic(self, seed: int | None = None) -> Self:
         """Make runs repeatable: seed the devices, `random` and NumPy if a seed is given, and run replicas in turns.
 
@@ -259,6 +291,7 @@ class LearnerBuilder:
 
     # Checkpoints
 
+    @on_a_copy
     def with_file_checkpointer(self, recorder: FileRecorder[Any]) -> Self:
         """Keep model, optimizer and scheduler of each epoch in `<dir>/checkpoint`, as this recorder writes them.
 
@@ -271,6 +304,7 @@ class LearnerBuilder:
 
     with_file_checkpoint = with_file_checkpointer
 
+    @on_a_copy
     def with_checkpointing_strategy(self, strategy: CheckpointingStrategy) -> Self:
         """Which checkpoints are kept (a `strategy`); without this the last two and that of the lowest validation loss.
 
@@ -280,6 +314,7 @@ class LearnerBuilder:
         self._settings.checkpointing = strategy
         return self
 
+    @on_a_copy
     def checkpoint(self, epoch: int | str) -> Self:
         """Go on after an epoch of an earlier run, or with `"last"` after the last one that is whole.
 
@@ -290,6 +325,7 @@ class LearnerBuilder:
         self._settings.resume = epoch
         return self
 
+    @on_a_copy
     def resume(self) -> Self:
         """Go on after the last whole checkpoint, or begin if there is none: what a restarted job wants.
 
@@ -301,6 +337,7 @@ class LearnerBuilder:
 
     # Ending
 
+    @on_a_copy
     def early_stopping(self, strategy: EarlyStoppingStrategy) -> Self:
         """End the training when a strategy says so.
 
@@ -322,6 +359,7 @@ class LearnerBuilder:
         """
         return self._settings.interrupter
 
+    @on_a_copy
     def with_interrupter(self, interrupter: Interrupter) -> Self:
         """Use a handle (`interrupter`) of your own.
 
@@ -333,6 +371,7 @@ class LearnerBuilder:
 
     # Looking closer
 
+    @on_a_copy
     def callbacks(self, callbacks: Sequence[Callback]) -> Self:
         """Code of yours at the turning points of the training: `callbacks` are called in their order.
 
@@ -344,6 +383,7 @@ class LearnerBuilder:
         self._settings.callbacks += _several(callbacks, Callback)
         return self
 
+    @on_a_copy
     def profile_epoch(self, epoch: int = 2) -> Self:
         """Measure where the time of an epoch goes, in `<dir>/profile.txt`. Each batch is waited for in that epoch.
 
@@ -353,6 +393,7 @@ class LearnerBuilder:
         self._settings.profile_epoch = epoch
         return self
 
+    @on_a_copy
     def fast_dev_run(self, batches: int = 1) -> Self:
         """Try everything out: one epoch of a few batches, and nothing is written.
 

@@ -6,7 +6,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,11 @@ class LearnerSettings:
     dev_batches: int | None = None
     callbacks: list[Callback] = field(default_factory=list)
     make_strategy: Callable[..., TrainingStrategy] | None = None
+
+    def copied(self) -> LearnerSettings:
+        """The same options, whose lists may grow by themselves."""
+        metrics = {split: list(found) for split, found in self.metrics.items()}
+        return replace(self, metrics=metrics, run_loggers=list(self.run_loggers), callbacks=list(self.callbacks))
 
     def faults(self, model: Any, optim: Any, scheduler: Any) -> list[str]:
         """Everything that cannot be as it was asked for."""

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from burn.config.options import with_options
 from burn.data.dataloader.batcher import Batcher, batch_function
 from burn.data.dataloader.dataloader import BatchDataLoader, Settings
 from burn.data.dataloader.strategy import BatchStrategy, FixBatchStrategy
@@ -24,8 +25,8 @@ class DataLoaderBuilder(Generic[I, O]):
     """Makes loaders; the counterpart of the arguments of `torch.utils.data.DataLoader`.
 
     `batcher` is a `Batcher` or a function `(items, device) -> batch`. Each call gives a new builder, so a common part
-    can be kept and used twice. Without other wishes: batches of one item, in order, made by the calling thread on the
-    default device.
+    can be kept and used twice; `options` are calls too, as keywords: `DataLoaderBuilder(batch, batch_size=64)`.
+    Without other wishes: batches of one item, in order, made by the calling thread on the default device.
 
     >>> import burn
     >>> from burn.data.dataloader import DataLoaderBuilder
@@ -36,7 +37,7 @@ class DataLoaderBuilder(Generic[I, O]):
     (3, [2, 2, 1])
     """
 
-    def __init__(self, batcher: Batcher[I, O] | Callable[[list[I], Device], O]) -> None:
+    def __init__(self, batcher: Batcher[I, O] | Callable[[list[I], Device], O], **options: Any) -> None:
         self._batch = batch_function(batcher)
         self._strategy: BatchStrategy | None = None
         self._size: int | None = None
@@ -46,6 +47,8 @@ class DataLoaderBuilder(Generic[I, O]):
         self._device: Any = None
         self._processes = False
         self._drop_last = False
+        if options:
+            self.__dict__.update(with_options(self, options).__dict__)
 
     def _with(self, **changes: Any) -> DataLoaderBuilder[I, O]:
         other = copy.copy(self)
