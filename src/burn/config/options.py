@@ -18,7 +18,7 @@ def on_a_copy(method: Callable[Concatenate[B, P], B]) -> Callable[Concatenate[B,
     """A method of a builder that changes a copy and gives that; the builder it was called on stays as it was."""
 
     @functools.wraps(method)
-    def option(self: B, *args: P.args, **kwargs: P.kwargs) -> B:
+    def option(self: B, /, *args: P.args, **kwargs: P.kwargs) -> B:
         return method(copy.copy(self), *args, **kwargs)
 
     return option
