@@ -14,7 +14,7 @@ import torch
 
 import burn
 from burn.record import BinFileRecorder, NamedMpkFileRecorder, SafetensorsRecorder
-from burn_import.onnx import OnnxError, RecordType, load, open_program, report
+from burn_import.onnx import OnnxError, RecordType, load, open_program
 from burn_import.onnx.ir import Dim, TensorType
 from burn_import.onnx.ir.dim import floor_divide, maximum
 from burn_import.onnx.ir.types import ElementType, MapType, OptionalType, SequenceType
@@ -24,6 +24,7 @@ from burn_import.onnx.stored.types import decode_type, encode_type
 from tests.onnx.networks import Convolutional, exported, perturbed
 from tests.onnx.programs import generated, models, opened
 from tests.onnx.running import assert_same
+from tools import onnx_report as report
 
 MODELS = models()
 ALWAYS = ("_if_", "loop", "scan", "sequence", "optional", "string", "tree", "label_encoder", "range_")

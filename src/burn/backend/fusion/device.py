@@ -430,6 +430,9 @@ class Fusion(Decorator[I]):
         return Lazy(Shape(array.shape), from_numpy(array.dtype), self, Storage(value), None, -1)
 
     def to_host(self, handle: Lazy) -> np.ndarray[Any, Any]:
+        own, storage = handle.stream, handle.storage
+        if own is not None and storage is None and self._streams.stream is own:
+            own.flush()  # the usual read, with one frame less between it and the kernel
         return self.below.to_host(self.undecorated(handle))
 
     dtype_of = staticmethod(operator.attrgetter("dtype"))  # type: ignore[assignment]  # called for every kept operand

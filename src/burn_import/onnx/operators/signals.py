@@ -39,7 +39,10 @@ def window(op: Operation) -> Expression:
     name = op.node.op_type
     weights = (Expression("(25 / 46, 21 / 46)"),) if name == "HammingWindow" else ()
     settings = _made(op) if op.flag("periodic") else {"periodic": False} | _made(op)
-    return op.function("signal", WINDOWS[name])(*weights, op.number(0), **settings)
+    size = op.number(0)
+    if not size.simple and not size.text.isdecimal():
+        size = Expression("int")(size).number()  # what is read from a tensor is a float to type checkers
+    return op.function("signal", WINDOWS[name])(*weights, size, **settings)
 
 
 @operator("MelWeightMatrix")
