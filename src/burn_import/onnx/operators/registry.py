@@ -65,11 +65,11 @@ def register_op(
 
     >>> import onnx
     >>> from burn_import.onnx import load, register_op
-    >>> @register_op("my.domain", "Twice")
+    >>> @register_op("example", "Twice")
     ... def twice(op):
     ...     return op.x.method("mul", 2.0)
-    >>> domains = '<ir_version: 8, opset_import: ["": 17, "my.domain": 1]>'
-    >>> graph = 'graph (float[2] x) => (float[2] y) { y = my.domain.Twice(x) }'
+    >>> domains = '<ir_version: 8, opset_import: ["": 17, "example": 1]>'
+    >>> graph = 'graph (float[2] x) => (float[2] y) { y = example.Twice(x) }'
     >>> print(load(onnx.parser.parse_model(domains + graph))(burn.tensor([1.0, 2.0])).to_data())
     [2.0, 4.0]
     """
