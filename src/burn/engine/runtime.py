@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from burn.device import Device
@@ -31,6 +31,15 @@ class Stored(Protocol):
     """An input of a plan: a handle of the device, as `value`."""
 
     value: Any
+
+
+class _Held:
+    """A handle as an input of a plan."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class Plan(ABC):
@@ -154,6 +163,10 @@ class BoundPlan(Plan):
         """Memory for a run, for the calling thread alone."""
 
 
+Fixed = Callable[[Sequence[Any]], list[Any]]
+"""A program of which some inputs never change, made ready: from handles for the other inputs, in order, the outputs."""
+
+
 class Engine(Device):
     """A device that takes whole programs."""
 
@@ -168,6 +181,20 @@ class Engine(Device):
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         """The plan of a program; `free` tells which inputs may be overwritten."""
         raise NotImplementedError
+
+    def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
+        """What runs a program whose inputs in `constants`, by number, never change, and whose run-time numbers neither.
+
+        Nobody writes to the handles of constants, which may be given up once what is made of them is there.
+        """
+        plan = self.prepare_program(program, (False,) * program.inputs)
+        held = [_Held(constants[number]) if number in constants else None for number in range(program.inputs)]
+
+        def run(given: Sequence[Any]) -> list[Any]:
+            others = iter(given)
+            return plan([_Held(next(others)) if each is None else each for each in held], list(numbers))
+
+        return run
 
     def prepare_loop(
         self, body: Program, carried: int, scanned: int = 0, condition: Program | None = None

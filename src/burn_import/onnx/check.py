@@ -14,7 +14,7 @@ from burn import Device
 from burn.packages import missing
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import Imported
-from burn_import.onnx.ir.dim import Dim
+from burn.dim import Dim
 from burn_import.onnx.ir.types import TensorType
 
 

@@ -16,7 +16,7 @@ from burn_import.onnx.code.expression import Expression, Form
 from burn_import.onnx.code.fields import Fields
 from burn_import.onnx.code.layout import WIDTH, lay_out_statement
 from burn_import.onnx.code.names import RESERVED, Names
-from burn_import.onnx.ir.dim import Dim
+from burn.dim import Dim
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType, TensorType
 

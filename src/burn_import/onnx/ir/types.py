@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from burn.dtype import DType, dtype
-from burn_import.onnx.ir.dim import Dim
+from burn.dim import Dim
 
 Size: TypeAlias = int | Dim | None
 Shape: TypeAlias = tuple[Size, ...]

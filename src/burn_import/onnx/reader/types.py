@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from burn_import.onnx.ir.dim import Dim
+from burn.dim import Dim
 from burn_import.onnx.ir.types import (
     ElementType,
     MapType,

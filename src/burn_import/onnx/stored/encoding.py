@@ -20,7 +20,7 @@ import numpy as np
 from burn_import.onnx.code.fields import Weight
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.constant import Constant
-from burn_import.onnx.ir.dim import Dim
+from burn.dim import Dim
 from burn_import.onnx.ir.graph import Attribute, Graph, Node, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.names import Names

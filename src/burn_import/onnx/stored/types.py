@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from burn_import.onnx.ir.dim import Atom, Dim, Linear, Number, Operation, TooComplex, assembled
+from burn.dim import Atom, Dim, Linear, Number, Operation, TooComplex, assembled
 from burn_import.onnx.ir.types import (
     ElementType,
     MapType,

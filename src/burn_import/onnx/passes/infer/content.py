@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from burn_import.onnx.ir import dim as dims
-from burn_import.onnx.ir.dim import Dim, TooComplex
+from burn import dim as dims
+from burn.dim import Dim, TooComplex
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.passes.infer.context import CONTENT_LIMIT, Content, empty_content
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from burn_import.onnx.ir import dim as dims
+from burn import dim as dims
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.passes.infer import content, sizes
 from burn_import.onnx.passes.infer.context import Inference, rule

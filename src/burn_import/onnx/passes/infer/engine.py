@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir import schemas
-from burn_import.onnx.ir.dim import Dim, TooComplex
+from burn.dim import Dim, TooComplex
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from burn_import.onnx.ir import dim as dims
-from burn_import.onnx.ir.dim import Dim
+from burn import dim as dims
+from burn.dim import Dim
 from burn_import.onnx.ir.types import ElementType, Shape, Size
 from burn_import.onnx.passes.infer import content, sizes
 from burn_import.onnx.passes.infer.context import CONTENT_LIMIT, Inference, empty_content, rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from burn_import.onnx.ir import dim as dims
-from burn_import.onnx.ir.dim import Dim, TooComplex
+from burn import dim as dims
+from burn.dim import Dim, TooComplex
 from burn_import.onnx.ir.types import Shape, Size
 
 MAX_RANK = 64

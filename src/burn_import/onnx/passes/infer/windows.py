@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from burn_import.onnx.ir.dim import Dim, is_at_least, maximum
+from burn.dim import Dim, is_at_least, maximum
 from burn_import.onnx.ir.types import ElementType, Size
 from burn_import.onnx.passes.infer import sizes
 from burn_import.onnx.passes.infer.context import Inference, rule

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from burn_import.onnx.ir.dim import Dim, TooComplex, divides, floor, floor_divide, is_at_least, maximum, minimum
+from burn.dim import Dim, TooComplex, divides, floor, floor_divide, is_at_least, maximum, minimum
 
 n, m = Dim("n"), Dim("m")
 
