@@ -167,6 +167,18 @@ Fixed = Callable[[Sequence[Any]], list[Any]]
 """A program of which some inputs never change, made ready: from handles for the other inputs, in order, the outputs."""
 
 
+def with_constants(plan: Plan, program: Program, constants: Mapping[int, Any], numbers: Sequence[float]) -> Fixed:
+    """What runs the plan of a program with inputs and run-time numbers that never change."""
+    held = [_Held(constants[number]) if number in constants else None for number in range(program.inputs)]
+    scalars = list(numbers)
+
+    def run(given: Sequence[Any]) -> list[Any]:
+        others = iter(given)
+        return plan([_Held(next(others)) if each is None else each for each in held], scalars)
+
+    return run
+
+
 class Engine(Device):
     """A device that takes whole programs."""
 
@@ -187,14 +199,7 @@ class Engine(Device):
 
         Nobody writes to the handles of constants, which may be given up once what is made of them is there.
         """
-        plan = self.prepare_program(program, (False,) * program.inputs)
-        held = [_Held(constants[number]) if number in constants else None for number in range(program.inputs)]
-
-        def run(given: Sequence[Any]) -> list[Any]:
-            others = iter(given)
-            return plan([_Held(next(others)) if each is None else each for each in held], list(numbers))
-
-        return run
+        return with_constants(self.prepare_program(program, (False,) * program.inputs), program, constants, numbers)
 
     def prepare_loop(
         self, body: Program, carried: int, scanned: int = 0, condition: Program | None = None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.cpu.compiler import compiled, load_together
+from burn.backend.cpu.faults import NO_FAULT
 from burn.backend.cpu.native import Binding
 from burn.backend.cpu.runner import StepArray
 from burn.engine.lower.loop import Check, Loop, Routine
@@ -23,10 +24,6 @@ from burn.engine.schedule.prologue import EVERYTHING, Variant
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan
-
-NO_FAULT = (0, -1)
-"""What a kernel that checks indices leaves alone: the lowest index below 0, the highest beyond the dim."""
-
 
 HOST_CALLS: collections.Counter[str] = collections.Counter()
 """How often this process has run a row on NumPy inside of a plan, for lack of a kernel."""

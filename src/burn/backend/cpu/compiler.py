@@ -52,6 +52,11 @@ def object_of(kernel: Kernel | Recipe, features: Features) -> tuple[str, bytes]:
     return _symbol(key), _object(key, kernel, features, False)
 
 
+def symbol_of(kernel: Kernel | Recipe, features: Features) -> str:
+    """The name of a kernel's function."""
+    return _symbol(_key(kernel, features, False))
+
+
 def _key(kernel: Kernel | Recipe, features: Features, checked: bool) -> str:
     build = "checked\n" if checked else ""
     if isinstance(kernel, Recipe):

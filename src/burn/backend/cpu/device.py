@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from burn.backend.cpu.frozen.fixed import FixedPlan
+from burn.backend.cpu.frozen.making import can_freeze
 from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
@@ -28,7 +31,7 @@ from burn.backend.regions import region_kernel
 from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.dtype import dtype as as_dtype
-from burn.engine.runtime import Engine, Loop, Plan
+from burn.engine.runtime import Engine, Fixed, Loop, Plan, with_constants
 from burn.errors import ArgumentError, DeviceError, MissingOperation
 from burn.ops.op import Op
 from burn.program import Program
@@ -123,6 +126,12 @@ class Cpu(HostArrays, Engine):
 
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
         return prepare(program, free, self)
+
+    def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
+        plan = prepare(program, (False,) * program.inputs, self)
+        if can_freeze(plan, constants):
+            return FixedPlan(plan, constants, numbers)
+        return with_constants(plan, program, constants, numbers)
 
     def prepare_loop(
         self, body: Program, carried: int, scanned: int = 0, condition: Program | None = None

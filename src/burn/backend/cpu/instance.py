@@ -7,14 +7,15 @@ it. So a run costs Python a store for each input and an allocation for each outp
 
 from __future__ import annotations
 
-import ctypes
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn.backend.cpu.bound import HOST_CALLS, NO_FAULT, Bound
+from burn.backend.cpu.addresses import ADDRESS_OF_DATA, KNOWN_LAYOUT, address_of, word
+from burn.backend.cpu.bound import HOST_CALLS, Bound
+from burn.backend.cpu.faults import raise_first
 from burn.backend.cpu.launching import launch_of
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
@@ -24,28 +25,10 @@ from burn.engine.runtime import Launch, Run
 from burn.engine.schedule.prologue import MOST_VARIANTS, Memory
 from burn.errors import too_large
 from burn.ops.dispatch import body_kernel
-from burn.ops.indexing_references import out_of_range
 from burn.program.program import Constant, Node, Scalar
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan
-
-ADDRESS_OF_DATA: int = object.__basicsize__
-"""How far into an array object its address stands; checked below."""
-
-
-def _address(held: np.ndarray[Any, Any]) -> int:
-    pointer: int = held.__array_interface__["data"][0]
-    return pointer
-
-
-def _layout_is_known() -> bool:
-    """Whether array objects keep their address where we look for it. Other interpreters may have other layouts."""
-    probes = [np.empty(shape, np.float32) for shape in ((3,), (2, 5), (64, 64), ())]
-    return all(ctypes.c_int64.from_address(id(each) + ADDRESS_OF_DATA).value == _address(each) for each in probes)
-
-
-KNOWN_LAYOUT = _layout_is_known()
 
 
 class Instance(Bound, Run):
@@ -129,7 +112,7 @@ class Instance(Bound, Run):
 
         def bind(self, number: int, value: np.ndarray[Any, Any]) -> None:
             """Say which array a value is. It must live until the run has ended."""
-            self.addresses[number] = _address(value)
+            self.addresses[number] = address_of(value)
 
     def _choose(self, inputs: Any, scalars: list[Any], calm: bool) -> None:
         """Which steps this run may skip; the same as before is `steady` as long as no watched input changes."""
@@ -164,7 +147,7 @@ class Instance(Bound, Run):
             self._scalars = scalars
             self.numbers[:] = array("d", scalars)
             for position, slot in self.integers:
-                self.slots[position] = _word(scalars[slot])
+                self.slots[position] = word(scalars[slot])
         if self.hosted or self.picks is None:
             return self._run_with_host(inputs, scalars, made)
         for segment in self.segments:
@@ -180,12 +163,7 @@ class Instance(Bound, Run):
         """Raise for the first kernel that met an index outside its dim."""
         if self.status.tobytes() == self._no_faults:
             return
-        faulty = np.flatnonzero((self.status != NO_FAULT).any(axis=1))
-        if len(faulty):
-            check = self.checks[faulty[0]]
-            low, high = self.status[faulty[0]].tolist()
-            self.status[:] = NO_FAULT
-            raise out_of_range(check.operation, low if low < 0 else high, check.dim, check.size)
+        raise_first(self.status, self.checks)
 
     # Nodes on NumPy
 
@@ -269,9 +247,3 @@ class Instance(Bound, Run):
             return made
         found = self._array(number, arrays)
         return np.array(found, order="C") if number not in arrays else found
-
-
-def _word(number: float) -> int:
-    """An integer in the eight bytes of a slot."""
-    whole = int(number)
-    return whole - (1 << 64) if whole >> 63 > 0 else whole

@@ -11,10 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from burn.backend.cpu.instance import Instance
+from typing import Protocol
 
 FEW = 8
 """Instances that stay whatever they take: those that were taken or given back last."""
@@ -29,6 +26,20 @@ def default_limit() -> int:
     except (AttributeError, ValueError, OSError):
         physical = 4 << 30
     return min(physical // 32, MOST_BYTES)
+
+
+class Instance(Protocol):
+    """Memory that a plan keeps to run again."""
+
+    used: int
+    """When it was taken or given back last, by the clock of `KeptMemory`."""
+
+    @property
+    def bytes(self) -> int:
+        """What it takes."""
+
+    def let_go(self) -> bool:
+        """Have nobody keep it for a next run; False where nobody does."""
 
 
 class KeptMemory:

@@ -13,7 +13,7 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import FLOAT, PlanCache, Stream, ref
 from burn.device import Device
 from burn.dtype import from_numpy
-from burn.engine.runtime import Engine, NodeByNode
+from burn.engine.runtime import Engine, NodeByNode, with_constants
 from burn.errors import DeviceError
 from burn.ops.dispatch import body_kernel
 from burn.ops.philox import words_needed
@@ -29,11 +29,11 @@ from burn.program.program import Constant, Value
 from burn.shape import Shape, broadcast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
-    from burn.engine.runtime import Plan
+    from burn.engine.runtime import Fixed, Plan
     from burn.ops.op import Op
     from burn.program import Program
     from burn.tensor import Tensor
@@ -107,6 +107,13 @@ class Fusion(Decorator[I]):
         if self._engine is not None:
             return self._engine.prepare_program(program, free)
         return NodeByNode(program, self.below)
+
+    def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
+        """What runs a program whose inputs in `constants`, by number, and whose run-time numbers never change."""
+        program = expanded_alone(program, self.keeps, self.float_dtype, self.int_dtype)
+        if self._engine is not None:
+            return self._engine.prepare_fixed(program, constants, numbers)
+        return with_constants(NodeByNode(program, self.below), program, constants, numbers)
 
     @property
     def takes_arrays(self) -> bool:

@@ -1,0 +1,180 @@
+"""Freezing: from a plan and its constants to a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from burn.backend.cpu.compiler import compiled, load_together, object_of, symbol_of
+from burn.backend.cpu.frozen.constants import Split, bits_of, compute
+from burn.backend.cpu.frozen.form import (
+    CONSTANT,
+    PLACE,
+    ROOM,
+    STATUS,
+    WORD,
+    Bytes,
+    Check,
+    Described,
+    Form,
+    Found,
+    Frozen,
+    Slot,
+    Step,
+)
+from burn.backend.cpu.frozen.rooms import Life, Room, arrange
+from burn.backend.cpu.plan import Plan
+from burn.dim import Dim
+from burn.engine.lower.loop import Argument, Loop, Routine
+from burn.engine.plan import HostCall
+from burn.symbolic import Assumptions, Size, Symbolic, linear, value_of
+
+Array = np.ndarray[Any, Any]
+
+
+def can_freeze(plan: Plan, constants: Mapping[int, Any]) -> bool:
+    """Whether a plan is kernels alone, and each of its outputs is made by them or an input that is handed back."""
+    program = plan.program
+    made = {number for number, *_ in plan.allocations}
+    handed = set(range(program.inputs)) - constants.keys()
+    return (
+        not plan.device.settings.sanitize
+        and not any(isinstance(work, HostCall) for work in plan.works)
+        and not plan.reused
+        and all(number in made or number in handed for number in program.outputs)
+    )
+
+
+def freeze(plan: Plan, constants: Mapping[int, Array], numbers: Sequence[float] = ()) -> Frozen:
+    """A plan whose inputs in `constants`, by number, and whose run-time numbers never change.
+
+    What follows from them alone is computed here. `can_freeze` tells for which plans this works.
+    """
+    plan.device.settings.refuse_elsewhere()
+    return _Freezing(plan, constants, numbers).made()
+
+
+class _Freezing:
+    """The parts of a form, as they are found."""
+
+    def __init__(self, plan: Plan, constants: Mapping[int, Array], numbers: Sequence[float]) -> None:
+        self.plan, self.arrays, self.numbers = plan, constants, numbers
+        self.program = plan.program
+        split = Split(plan, constants)
+        self.computed = compute(split, constants, numbers, plan.features)
+        self.loops = [loop for loop in split.steady() if linear(loop.extent) != 0]
+        self.given = [n for n in range(self.program.inputs) if n not in constants]
+        self.results = [number for number, *_ in plan.allocations]
+        self.places = {number: place for place, number in enumerate([*self.given, *self.results])}
+        self.constants: dict[int, int] = {}
+        self.contents: list[Bytes] = []
+        self.checks: list[Check] = []
+
+    def made(self) -> Frozen:
+        plan = self.plan
+        rooms, self.where = self._rooms()
+        load_together([loop.kernel for loop in self.loops], plan.features)
+        kernels: dict[str, int] = {}
+        addresses: dict[str, int] = {}
+        codes: list[Any] = []
+        steps: list[Step] = []
+        slots: list[Slot] = []
+        for loop in self.loops:
+            code = compiled(loop.kernel, plan.features)
+            codes.append(code)
+            symbol = symbol_of(loop.kernel, plan.features)
+            addresses[symbol] = int(code.address)
+            index = kernels.setdefault(symbol, len(kernels))
+            steps.append(Step(index, len(slots), linear(loop.extent), linear(loop.grain), str(loop.label)))
+            slots += [self._slot(loop, argument) for argument in loop.arguments]
+        sizes, assumptions = self._sizes()
+        form = Form(
+            kernels=tuple(kernels),
+            steps=tuple(steps),
+            slots=tuple(slots),
+            given=tuple(self._described(number) for number in self.given),
+            results=tuple(self._described(number) for number in self.results),
+            outputs=tuple(self.places[number] for number in self.program.outputs),
+            constants=tuple(each.nbytes for each in self.contents),
+            rooms=rooms,
+            checks=tuple(self.checks),
+            sizes=sizes,
+            assumptions=assumptions,
+            threads=plan.threads,
+        )
+        loops, features = {loop.kernel: None for loop in self.loops}, plan.features
+        return Frozen(
+            form,
+            [addresses[symbol] for symbol in kernels],
+            self.contents,
+            lambda: dict(object_of(kernel, features) for kernel in loops),
+            codes,
+        )
+
+    def _described(self, number: int) -> Described:
+        value = self.program.values[number]
+        return Described(tuple(linear(dim) for dim in value.shape), value.dtype.name)
+
+    def _rooms(self) -> tuple[tuple[Room, ...], dict[int, tuple[int, int]]]:
+        """Rooms for what is neither given nor made nor constant."""
+        lives: dict[int, list[int]] = {}
+        for position, loop in enumerate(self.loops):
+            for argument in loop.arguments:
+                number = argument.value
+                if argument.kind == "buffer" and not self._is_elsewhere(number):
+                    lives.setdefault(number, [position, position])[1] = position
+        sizes = {number: self.plan.bytes(number) for number in lives}
+        return arrange([Life(n, linear(sizes[n]), value_of(sizes[n]), *life) for n, life in lives.items()])
+
+    def _is_elsewhere(self, number: int) -> bool:
+        return number in self.places or number in self.computed or number in self.arrays
+
+    def _slot(self, loop: Loop, argument: Argument) -> Slot:
+        number, offset = argument.value, linear(argument.offset)
+        if argument.kind == "size":
+            return Slot(WORD, 0, linear(number))
+        if argument.kind == "scalar":
+            assert argument.dtype is not None
+            return Slot(WORD, 0, bits_of(self.numbers[number], argument.dtype))
+        if argument.kind == "status":
+            assert isinstance(loop, Routine)
+            assert loop.check is not None
+            check = loop.check
+            self.checks.append(Check(check.operation, check.dim, linear(check.size)))
+            return Slot(STATUS, len(self.checks) - 1, 0)
+        if number in self.places:
+            return Slot(PLACE, self.places[number], offset)
+        if number in self.computed or number in self.arrays:
+            return Slot(CONSTANT, self._constant(number), offset)
+        room, start = self.where[number]
+        return Slot(ROOM, room, start + offset)
+
+    def _constant(self, number: int) -> int:
+        """The number of a constant that a step reads."""
+        found = self.constants.get(number)
+        if found is None:
+            found = self.constants[number] = len(self.contents)
+            held = self.computed.get(number)
+            self.contents.append(bytes_in(self.arrays[number]) if held is None else held)
+        return found
+
+    def _sizes(self) -> tuple[tuple[Found, ...], tuple[tuple[str, Dim], ...]]:
+        """Where the named sizes are read, and what was taken for granted about them."""
+        found: dict[str, Found] = {}
+        assumptions: dict[int, Assumptions] = {}
+        for index, number in enumerate(self.given):
+            shape: tuple[Size, ...] = self.program.values[number].shape
+            for position, dim in enumerate(shape):
+                if dim.__class__ is Symbolic:
+                    assumptions[id(dim.assumptions)] = dim.assumptions
+                    name = dim.dim.name
+                    if name is not None:
+                        found.setdefault(name, Found(name, index, position))
+        return tuple(found.values()), tuple(each for one in assumptions.values() for each in one.found)
+
+
+def bytes_in(array: Array) -> Bytes:
+    """The bytes of an array, which they keep alive."""
+    return array.reshape(-1).view(np.uint8)
