@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any, TypeAlias
 
-from burn.dim import Dim, Linear, TooComplex, floor_divide, is_at_least
+from burn.dim import Dim, Linear, TooComplex, floor_divide, is_at_least, source
 
 Size: TypeAlias = Any  # int | Symbolic
 
@@ -56,7 +56,7 @@ class Assumptions:
 
     def conditions(self) -> list[str]:
         """The assumptions as Python expressions over the named sizes."""
-        return [f"{dim} {relation} 0" for relation, dim in self.found]
+        return [f"{source(dim)} {relation} 0" for relation, dim in self.found]
 
     def function(self) -> Callable[..., bool]:
         """A function of the named sizes, in their order, that tells whether every assumption holds."""

@@ -209,8 +209,9 @@ class Lowered:
                 continue
             slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
             checked = any(argument.kind == "status" for argument in work.arguments)
-            small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
-            if work.kept and small and not checked and not outputs & writes:
+            if not work.kept or checked or outputs & writes or not found.knows(reads):
+                continue
+            if isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT:
                 found.add(position, reads, writes, slots)
         return found
 
