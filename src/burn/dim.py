@@ -428,6 +428,22 @@ def _least_atom(atom: Atom) -> Number | None:
     return None if left is None or right is None else min(left, right)
 
 
+def source(value: Linear) -> str:
+    """A Python expression of the value over the named sizes, which must be identifiers; `str` is for reading alone."""
+    if not isinstance(value, Dim):
+        return f"({value})" if value < 0 else str(value)
+    if not value.is_integral:
+        raise TooComplex(f"{value} may be no whole number")
+    return f"({' + '.join('*'.join((f'({factor})', *map(_atom_source, atoms))) for atoms, factor in value.terms)})"
+
+
+def _atom_source(atom: Atom) -> str:
+    if isinstance(atom, str):
+        return atom
+    left, right = source(atom.left), source(atom.right)
+    return f"({left}//{right})" if atom.operation == "//" else f"{atom.operation}({left}, {right})"
+
+
 def _bracket(value: Linear) -> str:
     text = str(value)
     return f"({text})" if isinstance(value, Dim) and not text.isidentifier() else text

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
 from burn.errors import ArgumentError, DataError, ShapeError, shown
+from burn.symbolic import index
 
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 """Sizes or dims as they are given: one number, or a sequence of them."""
@@ -150,11 +151,11 @@ def as_shape(operation: str, value: Any) -> Shape:
 def as_ints(operation: str, name: str, value: Any) -> tuple[int, ...]:
     """Read an int or a sequence of ints."""
     try:
-        return (operator.index(value),)
+        return (index(value),)
     except (TypeError, DataError):
         pass
     try:
-        return tuple(operator.index(each) for each in value)
+        return tuple(index(each) for each in value)
     except (TypeError, DataError):
         raise ArgumentError(f"{operation}: {name} must be an int or a sequence of ints, got {shown(value)}") from None
 
@@ -172,15 +173,15 @@ def as_tuple(operation: str, name: str, value: Any, length: int) -> tuple[int, .
 def axis(operation: str, dim: SupportsIndex, rank: int) -> int:
     """Read one dim, counting from the end when it is negative."""
     try:
-        index = operator.index(dim)
+        found = operator.index(dim)
     except (TypeError, DataError):
         raise ArgumentError(f"{operation}: dim must be an int, got {shown(dim)}") from None
-    if index < 0:
-        index += rank
-    if not 0 <= index < rank:
+    if found < 0:
+        found += rank
+    if not 0 <= found < rank:
         span = f"between {-rank} and {rank - 1}" if rank else "impossible on a 0-d tensor"
         raise ShapeError(f"{operation}: dim {dim} is out of range for a tensor of rank {rank}: it must be {span}")
-    return index
+    return found
 
 
 def axes(operation: str, dims: Any, rank: int) -> tuple[int, ...]:

@@ -6,43 +6,44 @@ down as an assumption. What was recorded holds for all sizes for which its assum
 special and never wrong:
 
     found = Assumptions()
-    length = found.symbol("length", 24)
-    rows = (length + 7) // 8              # (length + 7)//8, here 3
-    rows > 1                              # True, and `found` has: (length + 7)//8 - 2 >= 0
-    found.function(["length"])(40)        # True: 40 would have gone the same way
+    length = found.symbol(24)
+    rows = (length + 7) // 8       # (s0 + 7)//8, here 3
+    rows > 1                       # True, and `found` has: (s0 + 7)//8 - 2 >= 0
+    found.function()(40)           # True: 40 would have gone the same way
 
 It is no int, since code in C reads those without asking. `number(x)` is the int of either and an assumption.
 """
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from itertools import count
 from typing import Any, TypeAlias
 
-from burn.dim import Dim, Linear, TooComplex, floor_divide, is_at_least
+from burn.dim import Dim, Linear, TooComplex, floor_divide, is_at_least, source
 
 Size: TypeAlias = Any  # int | Symbolic
 
-_RELATIONS: dict[str, Callable[[int], bool]] = {
-    "==": lambda x: x == 0, "!=": lambda x: x != 0, ">=": lambda x: x >= 0,
-}  # fmt: skip
+_NUMBERS = count()
 
 
 class Assumptions:
     """What a recording took for granted about its named sizes: expressions that are, or are not, 0, or at least 0."""
 
     def __init__(self) -> None:
+        self.names: list[str] = []
+        """Of the sizes, in the order in which they were asked for."""
         self.found: dict[tuple[str, Dim], str] = {}
         """Relations to 0, each with the place in the source that asked."""
 
-    def symbol(self, name: str, value: int) -> Symbolic:
-        """A named size of at least 1 that has a value in this recording."""
-        if not name.isidentifier():
-            raise ValueError(f"symbol: {name!r} is no identifier")
+    def symbol(self, value: int) -> Symbolic:
+        """A named size of at least 1 that has a value in this recording. No other recording has its name."""
         if value < 1:
-            raise ValueError(f"symbol: {name} is {value}, and a named size is at least 1")
-        return Symbolic(Dim(name), value, self)
+            raise ValueError(f"symbol: a named size is at least 1, and this one is {value}")
+        self.names.append(f"s{next(_NUMBERS)}")
+        return Symbolic(Dim(self.names[-1]), value, self)
 
     def add(self, relation: str, dim: Dim) -> None:
         """Take for granted that an expression is in a relation to 0."""
@@ -55,12 +56,12 @@ class Assumptions:
 
     def conditions(self) -> list[str]:
         """The assumptions as Python expressions over the named sizes."""
-        return [f"{dim} {relation} 0" for relation, dim in self.found]
+        return [f"{source(dim)} {relation} 0" for relation, dim in self.found]
 
-    def function(self, names: Sequence[str]) -> Callable[..., bool]:
-        """A function of the named sizes, in this order, that tells whether every assumption holds."""
-        parts = [f"{name} >= 1" for name in names] + self.conditions()
-        text = f"lambda {', '.join(names)}: {' and '.join(parts) or 'True'}"
+    def function(self) -> Callable[..., bool]:
+        """A function of the named sizes, in their order, that tells whether every assumption holds."""
+        parts = [f"{name} >= 1" for name in self.names] + self.conditions()
+        text = f"lambda {', '.join(self.names)}: {' and '.join(parts) or 'True'}"
         made: Callable[..., bool] = eval(compile(text, __file__, "eval"), {"min": min, "max": max})
         return made
 
@@ -88,45 +89,45 @@ class Symbolic:
 
     def __add__(self, other: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
+            return number(self) + other
         return self._made(lambda x, y: x + y, self.value + value_of(other), other)
 
     def __sub__(self, other: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
+            return number(self) - other
         return self._made(lambda x, y: x - y, self.value - value_of(other), other)
 
     def __rsub__(self, other: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
+            return other - number(self)
         return self._made(lambda x, y: y - x, value_of(other) - self.value, other)
 
     def __mul__(self, other: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
+            return number(self) * other
         return self._made(lambda x, y: x * y, self.value * value_of(other), other)
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __floordiv__(self, other: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
+            return number(self) // other
         if other == 0:
             raise ZeroDivisionError("division by zero")
         return self._made(floor_divide, self.value // value_of(other), other)
 
     def __rfloordiv__(self, other: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
+            return other // number(self)
         if self == 0:
             raise ZeroDivisionError("division by zero")
         return self._made(lambda x, y: floor_divide(y, x), value_of(other) // self.value, other)
 
     def __mod__(self, other: Any) -> Any:
-        return NotImplemented if not is_size(other) else self - (self // other) * other
+        return self - (self // other) * other if is_size(other) else number(self) % other
 
     def __rmod__(self, other: Any) -> Any:
-        return NotImplemented if not is_size(other) else other - (other // self) * self
+        return other - (other // self) * self if is_size(other) else other % number(self)
 
     def __divmod__(self, other: Any) -> Any:
         quotient = self // other
@@ -210,6 +211,16 @@ class Symbolic:
     def __float__(self) -> float:
         return float(self.__index__())
 
+    def __invert__(self) -> int:
+        return ~self.__index__()
+
+    def __round__(self, digits: int | None = None) -> int:
+        return round(self.__index__(), digits)
+
+    def bit_length(self) -> int:
+        """Of the number."""
+        return self.__index__().bit_length()
+
     def __repr__(self) -> str:
         return repr(self.__index__())
 
@@ -222,18 +233,19 @@ class Symbolic:
         return int, (self.__index__(),)
 
 
-def _number_method(name: str) -> Any:
-    def method(self: Symbolic, *others: Any) -> Any:
-        return getattr(self.__index__(), name)(*map(number, others))
+def _by_number(name: str, turned: bool = False) -> Any:
+    """An operator that needs the number."""
+    apply = getattr(operator, name)
+
+    def method(self: Symbolic, other: Any) -> Any:
+        return apply(number(other), number(self)) if turned else apply(number(self), number(other))
 
     return method
 
 
-for _name in (
-    "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__and__", "__rand__", "__or__", "__ror__", "__xor__",
-    "__rxor__", "__lshift__", "__rlshift__", "__rshift__", "__rrshift__", "__invert__", "__round__", "bit_length",
-):  # fmt: skip
-    setattr(Symbolic, _name, _number_method(_name))
+for _name in ("truediv", "pow", "and_", "or_", "xor", "lshift", "rshift"):
+    setattr(Symbolic, f"__{_name.strip('_')}__", _by_number(_name))
+    setattr(Symbolic, f"__r{_name.strip('_')}__", _by_number(_name, turned=True))
 
 
 def is_size(value: object) -> bool:
@@ -269,6 +281,43 @@ def _whole(value: Linear) -> Dim:
 def _place() -> str:
     """The file and line that asked for a number."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename == __file__:
+    while frame is not None and frame.f_code.co_filename in (__file__, "<string>"):
         frame = frame.f_back  # type: ignore[assignment]
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def typical(value: Any) -> Any:
+    """The number of a size, for decisions that are right for any number and best near this one: from then on the
+    size stays within a factor of about four."""
+    if value.__class__ is not Symbolic:
+        return value
+    low = high = 1
+    while high < abs(value.value):
+        low, high = high + 1, high * 4
+    if value.value > 0:
+        return value.value if value >= low and value <= high else number(value)
+    return number(value)
+
+
+def index(value: Any) -> Any:
+    """An int that somebody gives, as `operator.index` takes it, or a size that stands for one."""
+    return value if value.__class__ is Symbolic else operator.index(value)
+
+
+def bound(value: Any, step: int) -> int:
+    """A number that a size is not beyond, for the memory that it takes: a multiple of `step`, and of a size that may be
+    another one four times `step`, sixteen times, and so on, which it stays below from then on."""
+    if value.__class__ is not Symbolic:
+        return int(-(-value // step) * step)
+    most = step
+    while most < value.value:
+        most *= 4
+    return most if value <= most else number(value)
+
+
+def room(value: Any, least: int) -> int:
+    """A power of two that a size is not beyond, and at least `least`, which is one: for memory inside of a kernel."""
+    if value.__class__ is not Symbolic:
+        return max(least, 1 << max(int(value) - 1, 0).bit_length())
+    most = max(least, 1 << max(value.value - 1, 0).bit_length())
+    return most if value <= most else number(value)

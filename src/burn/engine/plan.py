@@ -26,6 +26,7 @@ from burn.engine.schedule.arena import plan_arena
 from burn.engine.schedule.prologue import MOST_KEPT, Prologue
 from burn.engine.schedule.units import Schedule, Scheduler, Unit
 from burn.program.program import Node, Program, Value
+from burn.symbolic import value_of
 
 
 @dataclass
@@ -208,8 +209,9 @@ class Lowered:
                 continue
             slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
             checked = any(argument.kind == "status" for argument in work.arguments)
-            small = isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT
-            if work.kept and small and not checked and not outputs & writes:
+            if not work.kept or checked or outputs & writes or not found.knows(reads):
+                continue
+            if isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT:
                 found.add(position, reads, writes, slots)
         return found
 
@@ -229,7 +231,8 @@ class Lowered:
                 made.setdefault(number, position)  # parts of an image are written one by one
         kept = self.prologue.kept
         self.inner = [n for n in made if n not in outputs and n not in hosted and n not in kept]
-        lifetimes = [(self.bytes(n), made[n], max(self.last_read.get(n, made[n]), made[n])) for n in self.inner]
+        self.lifetimes = {n: (made[n], max(self.last_read.get(n, made[n]), made[n])) for n in self.inner}
+        lifetimes = [(value_of(self.bytes(n)), *self.lifetimes[n]) for n in self.inner]
         offsets, total = plan_arena(lifetimes) if lifetimes else ([], 0)
         self.offsets = dict(zip(self.inner, offsets, strict=True))
         self.arena_bytes = total + 64

@@ -13,6 +13,7 @@ from burn.ops.declare import creation
 from burn.ops.dispatch import as_element
 from burn.ops.op import Op
 from burn.ops.sizes import checked_shape
+from burn.symbolic import index, is_size
 
 if TYPE_CHECKING:
     from burn.device import Device
@@ -52,11 +53,15 @@ def empty(shape: Any, dtype: Any = None) -> Tensor[Any]:
 
 
 def _arange_rule(op: Op, device: Device, start: Any, stop: Any, step: Any, dtype: Any) -> Any:
-    whole = all(isinstance(each, int | np.integer) for each in (start, stop, step))
+    whole = all(isinstance(each, np.integer) or is_size(each) for each in (start, stop, step))
     target = (device.int_dtype if whole else device.float_dtype) if dtype is None else as_dtype(dtype)
     if step == 0:
         raise ArgumentError(f"{op.name}: step must not be 0")
-    count = len(range(int(start), int(stop), int(step))) if whole else max(0, math.ceil((stop - start) / step))
+    if whole:
+        first, last, apart = map(index, (start, stop, step))
+        count = max(0, -((first - last) // apart))
+    else:
+        count = max(0, math.ceil((stop - start) / step))
     return checked_shape(op.name, (count,), target), target, (start, step, count, target)
 
 

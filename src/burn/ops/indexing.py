@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from burn.ops.movement import positions, whole, zeros
 from burn.ops.op import Op
 from burn.ops.views import sliced
 from burn.shape import Shape, axis
+from burn.symbolic import index
 
 if TYPE_CHECKING:
     from burn.ops.declare import B, Operand
@@ -78,7 +78,7 @@ def one_range(shape: Any, dim: int, chosen: tuple[int, int, int]) -> list[tuple[
 
 def _normal_ranges(op: Op, shape: Any, ranges: Any) -> tuple[tuple[int, int, int], ...]:
     try:
-        listed = [(operator.index(start), operator.index(size), operator.index(step)) for start, size, step in ranges]
+        listed = [(index(start), index(size), index(step)) for start, size, step in ranges]
     except (TypeError, ValueError):
         listed = None
     if listed is None or len(listed) != len(shape):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from burn.ops import creation, views
 from burn.ops.declare import composite, primitive
 from burn.ops.op import Op
 from burn.shape import Shape, as_ints, axes, axis, expanded, reshaped
+from burn.symbolic import index
 
 if TYPE_CHECKING:
     from burn.device import Device
@@ -35,7 +35,7 @@ def positions(count: int, device: Device) -> Any:
 def whole(operation: str, name: str, value: Any) -> int:
     """Read one int."""
     try:
-        return operator.index(value)
+        return index(value)
     except (TypeError, DataError):
         raise ArgumentError(f"{operation}: {name} must be an int, got {shown(value)}") from None
 

@@ -16,6 +16,7 @@ import numpy as np
 from burn.errors import DTypeError, IndexingError
 from burn.ops import indexing, joining
 from burn.shape import broadcast_all
+from burn.symbolic import Size, index, is_size, is_symbolic
 from burn.tensor.data import TensorData
 from burn.tensor.methods.creation import place
 
@@ -96,7 +97,7 @@ def _entry(x: Tensor[Any], value: Any) -> Any:
         return value
     if not isinstance(value, np.ndarray):
         try:
-            return operator.index(value)
+            return index(value)
         except TypeError:
             pass
     try:
@@ -130,9 +131,9 @@ def _sort(x: Tensor[Any], entry: Any, parts: _Parts, rest: int) -> None:
         for size in x.shape[dim : dim + rest]:
             parts.keep(size, (0, size, 1))
     elif isinstance(entry, builtins.slice):
-        span = range(*_bounds(entry, x.shape[dim]))
-        parts.keep(len(span), (span.start, len(span), span.step) if span else (0, 0, 1))
-    elif isinstance(entry, int):
+        start, count, step = _span(entry, x.shape[dim])
+        parts.keep(count, (start, count, step) if count else (0, 0, 1))
+    elif is_size(entry):
         parts.drop(_inside(entry, dim, x.shape[dim]))
     elif _is_mask(entry):
         if entry.shape != x.shape[dim : dim + len(entry.shape)]:
@@ -145,17 +146,38 @@ def _sort(x: Tensor[Any], entry: Any, parts: _Parts, rest: int) -> None:
         parts.read(x.shape[dim], _positions(x, entry, dim))
 
 
-def _bounds(entry: builtins.slice, size: int) -> tuple[int, int, int]:
+def _span(entry: builtins.slice, size: Size) -> tuple[Size, Size, int]:
+    """Where a slice begins in a dim of a size, how many elements it has, and its step."""
     try:
-        return entry.indices(size)
+        if is_symbolic((size, entry.start, entry.stop)):
+            return _symbolic_span(entry, size)
+        span = range(*entry.indices(size))
     except (TypeError, ValueError) as error:
         raise IndexingError(f"[]: {entry} is no slice: {error}") from None
+    return span.start, len(span), span.step
 
 
-def _inside(index: int, dim: int, size: int) -> int:
+def _symbolic_span(entry: builtins.slice, size: Size) -> tuple[Size, Size, int]:
+    step = 1 if entry.step is None else operator.index(entry.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    first, last = (0, size) if step > 0 else (-1, size - 1)
+
+    def clamped(given: Any, otherwise: Size) -> Size:
+        if given is None:
+            return otherwise
+        place = index(given)
+        return min(max(place + size if place < 0 else place, first), last)
+
+    start, stop = clamped(entry.start, first if step > 0 else last), clamped(entry.stop, last if step > 0 else first)
+    apart = stop - start if step > 0 else start - stop
+    return start, max(-(-apart // abs(step)), 0), step
+
+
+def _inside(index: Size, dim: int, size: Size) -> Size:
     if not -size <= index < size:
         raise IndexingError(f"[]: index {index} is out of range for dim {dim} of size {size}")
-    return index % size
+    return index + size if index < 0 else index
 
 
 def _positions(x: Tensor[Any], entry: Any, dim: int) -> Tensor[Any]:

@@ -14,7 +14,6 @@ slices do: `x.slice(s[0:5:-1])` gives the elements 4, 3, 2, 1, 0.
 from __future__ import annotations
 
 import builtins
-import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from types import EllipsisType
 from typing import Any
 
 from burn.errors import ArgumentError, ShapeError
+from burn.symbolic import index
 
 Range = tuple[int, int, int]
 
@@ -115,7 +115,7 @@ class Slice:
         if isinstance(spec, tuple) and len(spec) in (2, 3):
             return _of_bounds(spec, *spec)
         try:
-            return Slice.index(operator.index(spec))
+            return Slice.index(index(spec))
         except TypeError:
             raise ArgumentError(
                 f"slice: {spec!r} is no part of a dim; use an int, range(1, 5), slice(1, 5), (1, 5), '1..5' or ..."
@@ -153,9 +153,9 @@ def _clamped(bound: int, size: int) -> int:
 def _of_bounds(spec: Any, start: Any, end: Any, step: Any = None) -> Slice:
     try:
         return Slice(
-            0 if start is None else operator.index(start),
-            None if end is None else operator.index(end),
-            1 if step is None else operator.index(step),
+            0 if start is None else index(start),
+            None if end is None else index(end),
+            1 if step is None else index(step),
         )
     except TypeError:
         raise ArgumentError(f"slice: the bounds of {spec!r} must be ints") from None

@@ -14,6 +14,7 @@ from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.engine.target import target, tile_sizes
 from burn.program.program import Constant, Node, Program, Scalar
+from burn.symbolic import room, typical
 
 Key = tuple[str, int]  # "load", "store" or "draw", and the number of a value
 
@@ -86,7 +87,7 @@ class LoopParts(KernelWriter):
         def cost(dim: Dim) -> float:
             size, strides = dim
             jumps = sum(apart[kind] for (kind, _), stride in strides.items() if stride not in (0, 1))
-            return jumps + costs.iteration / max(size, 1)
+            return jumps + costs.iteration / max(typical(size), 1)
 
         best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]), default=0)
         return [*dims[:best], *dims[best + 1 :], *dims[best : best + 1]]
@@ -121,11 +122,11 @@ class LoopParts(KernelWriter):
 
     def _declare_draws(self, length: int) -> None:
         """What each draw needs, if an iteration of the grid reads `length` elements of it."""
-        room = max(tile_sizes().shortest_kept, 1 << max(length - 1, 0).bit_length())
         for number in self.draws:
+            kept = room(length, tile_sizes().shortest_kept)
             seed, offset, probability = self.made[number].operands[:3]
             given = (self._given(seed, u64), self._given(offset, u64), self._given(probability, f64))
-            self.masks[number] = Mask(self.b, self.program.values[number].dtype, room, *given)
+            self.masks[number] = Mask(self.b, self.program.values[number].dtype, kept, *given)
 
     def _given(self, operand: Any, dtype: DType) -> Value:
         if isinstance(operand, Scalar):

@@ -12,6 +12,7 @@ from burn.engine.lower.loop_parts import LoopParts
 from burn.engine.lower.partial_sums import BLOCK_OF_ROW, is_deep, reduced
 from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Node
+from burn.symbolic import room
 
 
 class RowPasses(LoopParts):
@@ -115,11 +116,10 @@ class RowPasses(LoopParts):
         counts = collections.Counter(number for roots in passes for number in self._needed(roots, set()))
         costly = {n for n, count in counts.items() if count > 1 and self.made[n].op.is_costly}
         counts = collections.Counter(number for roots in passes for number in self._needed(roots, costly))
-        room = max(tile_sizes().shortest_kept, 1 << (length - 1).bit_length())
         for number in sorted(costly):
             if counts[number] > 1:
                 dtype = computed(self.program.values[number].dtype)
-                self.kept[number] = self.b.shared(dtype, room)
+                self.kept[number] = self.b.shared(dtype, room(length, tile_sizes().shortest_kept))
 
     def _hold(self, known: dict[int, Value], j: Value) -> None:
         """Write what this pass was the first to compute."""

@@ -36,6 +36,10 @@ class Prologue:
         self.constants: dict[int, frozenset[int]] = {}  # products: position → what their second operand depends on
         self.kept: set[int] = set()
 
+    def knows(self, reads: Iterable[int]) -> bool:
+        """Whether everything that a work reads is there before the run."""
+        return all(number in self._known for number in reads)
+
     def add(self, position: int, reads: Iterable[int], writes: Iterable[int], slots: Iterable[int] = ()) -> None:
         """Take a work into the prologue if everything it reads is known there."""
         found = [self._known.get(number) for number in reads]

@@ -10,6 +10,7 @@ from burn.engine.tuning.answers import Answers
 from burn.engine.tuning.modes import OFF, mode
 from burn.engine.tuning.question import Question
 from burn.scoped import Scoped
+from burn.symbolic import typical
 
 
 @dataclass
@@ -55,7 +56,8 @@ def pick(family: str, numbers: Sequence[int | str], candidates: Sequence[str], d
     asked = _current.value
     if len(candidates) == 1 or asked is None:
         return default
-    question = Question(family, tuple(numbers), asked.threads, asked.accuracy, asked.features, tuple(candidates))
+    numbers = tuple(map(typical, numbers))
+    question = Question(family, numbers, asked.threads, asked.accuracy, asked.features, tuple(candidates))
     asked.defaults[question] = default
     answer = asked.answers[question] = asked.answer(question, default)
     return answer

@@ -13,6 +13,7 @@ from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError, DTypeError, shown
 from burn.ops import creation, dispatch
 from burn.shape import Shape
+from burn.symbolic import is_size
 from burn.tensor.data import TensorData
 from burn.tensor.placing import device_of, sized, split, with_gradient
 from burn.tensor.signatures import explains
@@ -374,6 +375,6 @@ def _interval(given: tuple[Any, ...], start: Any, end: Any, step: Any) -> tuple[
     numbers = found["start"] or 0, found["end"], 1 if found["step"] is None else found["step"]
     values = [each.item() if isinstance(each, np.generic) else each for each in numbers]
     for value in values:
-        if not isinstance(value, int | float) or value != value or value in (float("inf"), float("-inf")):
+        if not (isinstance(value, float) or is_size(value)) or value != value or value in (float("inf"), float("-inf")):
             raise ArgumentError(f"arange: needs numbers or one range, got {shown(value)}; write arange(2, 10)")
     return values[0], values[1], values[2]

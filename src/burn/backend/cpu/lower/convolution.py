@@ -17,6 +17,7 @@ from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import is_last
 from burn.program.fused import to_first
 from burn.program.program import Node, Program
+from burn.symbolic import value_of
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import CpuCalls
@@ -60,7 +61,7 @@ class _Lowering:
         self.x, self.weight, self.out = x, weight, out
         self.groups: int = self.given[-1]
         self.shapes = (_logical(x), tuple(weight.shape), _logical(out))
-        self.label = f"{self.name} {'x'.join(map(str, self.shapes[0]))} by {'x'.join(map(str, self.shapes[1]))}"
+        self.label = f"{self.name} {_text(self.shapes[0])} by {_text(self.shapes[1])}"
 
     def steps(self) -> list[Loop]:
         """A kernel, with what follows the convolution in it."""
@@ -74,6 +75,10 @@ class _Lowering:
         epilogue, _ = epilogue_of(self.node)
         label = self.label if epilogue is None else f"{self.label} {epilogue}"
         return lower_direct(self.calls, self.node, read, self.weight, made, self.given, label)
+
+
+def _text(sizes: Sizes) -> str:
+    return "x".join(str(value_of(size)) for size in sizes)
 
 
 def _logical(access: Access) -> Sizes:

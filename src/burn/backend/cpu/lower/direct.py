@@ -23,6 +23,7 @@ from burn.engine.schedule.access import Access
 from burn.engine.schedule.images import permuted
 from burn.engine.target import target
 from burn.program.program import Node
+from burn.symbolic import is_symbolic
 
 if TYPE_CHECKING:
     from burn.backend.cpu.lower.calls import CpuCalls
@@ -138,11 +139,11 @@ def _lines(
     count, follows = columns.count, of_pixel
     sizes, jumps = [images, *(window.count for window in outer)], [of_image, *of_outer]
     follows = count * of_pixel
-    while sizes and (sizes[-1] == 1 or jumps[-1] == follows):
+    while sizes and not is_symbolic(sizes[-1:]) and (sizes[-1] == 1 or jumps[-1] == follows):
         count *= sizes.pop()
         follows = count * of_pixel
         jumps.pop()
-    length = line_length(count, made, target().units)
+    length = 0 if is_symbolic((count,)) else line_length(count, made, target().units)
     if length == 0:
         return images, outer, columns, tuple(strides)
     sizes, jumps = [*sizes, count // length], [*jumps, length * of_pixel]

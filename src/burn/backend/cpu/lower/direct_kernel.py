@@ -105,7 +105,8 @@ class DirectKernel:
         self.epilogue = EpilogueWriter(b, self.node, self.calls, arguments)
         taps = prod(window.kernel for window in form.outer) * form.kernel
         work = form.width * form.tile.channels * (1 if form.depthwise else form.read) * taps
-        key = (*vars(form).values(), self.channels, *self.epilogue.key_parts())
+        known = [value for name, value in vars(form).items() if name != "images"]
+        key = (*known, self.channels, *self.epilogue.key_parts())
         recipe = Recipe("direct convolution", key, lambda: self._kernel(lines, total))
         return Loop(recipe, arguments, extent, max(1, WORK // max(work, 1)), label)
 

@@ -86,7 +86,7 @@ class _Finder:
         form = Form(before=tuple(first.terms), after=tuple(second.terms), kinds=kinds, order=order, floor=floor)
         sizes = Sizes(prod(made[:-2]), made[-2], shape[-1], values[0].shape[-1], made[-1])
         if 0 in made or not self.kernels.attention(sizes, form.needs_all):
-            raise Declined(f"{sizes} is faster in steps")
+            raise Declined("these sizes are faster in steps")
         operands = (query, key, value, *(given for given, _ in first.operands))
         return Node(TABLE["attention"], operands, (), (result,), form), moves
 

@@ -15,6 +15,7 @@ from burn.backend.cpu.target import features
 from burn.dtype import f32
 from burn.engine.patterns.kernels import Sizes
 from burn.engine.target import target
+from burn.symbolic import bound, number, typical
 
 MOST_KEYS = 256
 """Keys of a tile: their scores, for all queries of it, stay in the second cache."""
@@ -58,13 +59,16 @@ def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:
     if sizes.heads * (sizes.queries // lanes) < 2 and sizes.keys * sizes.size >= ALONE:
         return None
     single = needs_all or sizes.keys <= MOST_KEYS
-    keys = -(-sizes.keys // 64) * 64 if single else MOST_KEYS
+    keys = bound(sizes.keys, 64) if single else MOST_KEYS
     size = keys * lanes * f32.size
     if size > LARGEST:
         return None
-    most = min(MOST_VECTORS, sizes.queries // lanes, max(1, SCRATCH // size))
+    most = min(MOST_VECTORS, max(1, SCRATCH // size))
+    while most > 1 and sizes.queries < most * lanes:
+        most -= 1
     vectors = min(range(1, most + 1), key=lambda count: _cost(sizes, count, lanes))
-    return Tiling(lanes, vectors, min(rows_of(vectors), sizes.keys), keys, single)
+    rows = rows_of(vectors)
+    return Tiling(lanes, vectors, rows if sizes.keys >= rows else number(sizes.keys), keys, single)
 
 
 def rows_of(vectors: int) -> int:
@@ -75,5 +79,5 @@ def rows_of(vectors: int) -> int:
 
 def _cost(sizes: Sizes, vectors: int, lanes: int) -> float:
     """How long the slowest thread takes, in vectors of queries."""
-    tiles = sizes.heads * -(-sizes.queries // (vectors * lanes))
+    tiles = typical(sizes.heads) * -(-typical(sizes.queries) // (vectors * lanes))
     return -(-tiles // target().units) * (vectors + 0.3)

@@ -29,6 +29,7 @@ from burn.engine.schedule.images import permuted
 from burn.program.fused import Term
 from burn.program.program import Node
 from burn.shape import Shape, broadcast_all
+from burn.symbolic import value_of
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -103,7 +104,7 @@ class AttentionWriter:
         form = (self.form.before, self.form.after, self.form.floor)
         key = (tiling, s.size, s.width, *form, inner, known, self.terms.key_parts(), dtypes)
         recipe = Recipe("attention", key, lambda: self._kernel(total, declared))
-        shape = "x".join(str(each) for each in (*self.batch, s.queries, s.keys, s.size))
+        shape = "x".join(str(value_of(each)) for each in (*self.batch, s.queries, s.keys, s.size))
         return [*self.terms.steps, Loop(recipe, w.arguments, s.heads * tiles, 1, f"attention {shape}")]
 
     # The kernel

@@ -13,6 +13,7 @@ from burn.backend.cpu.lower.tiles import Tile, lanes_for, shared_pixels, tile_of
 from burn.dtype import f32
 from burn.engine.target import target
 from burn.engine.tuning import pick
+from burn.symbolic import typical
 
 NEAR = 16 << 10
 """Bytes between two stages that stay in the nearest cache, beside what they are made of."""
@@ -44,6 +45,7 @@ class Cut:
 def fuses(block: Block, images: int) -> bool:
     """Whether the stages of a block run as one kernel: what was measured on this machine, else what should pay."""
     threads, middle = target().units, block.middle
+    images = typical(images)
     found = cut(block, images, threads)
     if found is None:
         return False
@@ -75,7 +77,7 @@ def _is_balanced(block: Block, found: Cut, images: int, threads: int) -> bool:
 
 def cut(block: Block, images: int, threads: int) -> Cut | None:
     """How a block is cut for so many threads; None if its rows are too large."""
-    between = block.middle.made
+    between, images = block.middle.made, typical(images)
     bands = min(-(-threads // images), block.middle.rows.count)
     sizes = [size for size in chunks(between) if _bytes(block, size) <= SCRATCH]
     if not sizes:

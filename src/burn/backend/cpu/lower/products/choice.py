@@ -15,6 +15,7 @@ from burn.backend.cpu.lower.products.form import Batch, Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile, fits_registers, lanes_of
 from burn.backend.cpu.target import features
 from burn.engine.tuning import pick
+from burn.symbolic import typical
 
 PACKED, INSIDE, DIRECT = "packed", "inside", "direct"
 """How panels of the second operand are read: packed by a step before, packed by each iteration, or where they lie."""
@@ -96,14 +97,38 @@ def choose(form: Form, threads: int, second: str | None = None) -> Choice:
     """The cheapest way; `second` tells that the second operand is packed already."""
     sizes = replace(
         form,
-        x=Matrix(0, 0, form.x.down, form.x.across),
-        y=Matrix(0, 0, form.y.down, form.y.across),
-        batches=(Batch(form.count, 0, 0, 0),),
+        rows=typical(form.rows),
+        columns=typical(form.columns),
+        depth=typical(form.depth),
+        x=Matrix(0, 0, typical(form.x.down), typical(form.x.across)),
+        y=Matrix(0, 0, typical(form.y.down), typical(form.y.across)),
+        batches=(Batch(typical(form.count), 0, 0, 0),),
+        of_row=0,
     )
     offered = {str(choice): choice for choice in _ranked(sizes, threads, second, features())[:OFFERED]}
     steps = ("across" if form.x.across == 1 else "down", "across" if form.y.across == 1 else "down")
-    numbers = (form.count, form.rows, form.depth, form.columns, *steps, second or "as it lies")
-    return offered[pick("tile", numbers, tuple(offered), next(iter(offered)))]
+    numbers = (sizes.count, sizes.rows, sizes.depth, sizes.columns, *steps, second or "as it lies")
+    chosen = offered[pick("tile", numbers, tuple(offered), next(iter(offered)))]
+    if not is_possible(form, chosen):
+        raise AssertionError(f"{chosen} for {sizes}")
+    return chosen
+
+
+def is_possible(form: Form, choice: Choice) -> bool:
+    """Whether a product can be computed so: what `tiles`, `_ways`, `_groups` and `_chunks` offer."""
+    tile, splits = choice.tile, splits_of(form)
+    depth = -(-form.depth // splits)
+    ways = {INSIDE: depth * tile.columns <= SCRATCH, DIRECT: form.columns >= tile.columns}
+    packs = choice.group and not choice.before
+    return (
+        splits == choice.splits
+        and tile.rows <= form.rows
+        and (tile.vectors == 1 or tile.columns <= form.columns)
+        and ways.get(choice.second, True)
+        and choice.group <= form.rows
+        and (not packs or choice.group * depth <= FIRST_SCRATCH)
+        and (choice.chunks == 1 or choice.chunks <= -(-form.rows // choice.rows))
+    )
 
 
 @functools.lru_cache(maxsize=1024)

@@ -18,6 +18,7 @@ from burn.engine.lower.epilogue import epilogue_of, own_operands
 from burn.engine.lower.loop import Loop, Prepared
 from burn.engine.target import target
 from burn.program.program import Node, Program
+from burn.symbolic import value_of
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -52,7 +53,7 @@ class _Lowering:
         self.sum_dtype = f64 if self.dtype is f64 else f32
         self.x, self.y = calls.schedule.accesses[first], calls.schedule.accesses[second]
         epilogue, _ = epilogue_of(node)
-        shapes = "x".join(map(str, (*self.made[:-1], self.x.shape[-1], self.made[-1])))
+        shapes = "x".join(str(value_of(size)) for size in (*self.made[:-1], self.x.shape[-1], self.made[-1]))
         self.label = f"matmul {shapes}" if epilogue is None else f"matmul {shapes} {epilogue}"
 
     def steps(self) -> list[Loop]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from burn.backend.cpu.lower.winograd.maps import Scheme
 from burn.backend.cpu.target import features
 from burn.dtype import f32
+from burn.symbolic import typical
 
 REGISTERS = {16: ((4, 6), (3, 8), (2, 12), (1, 24)), 8: ((2, 6), (1, 10))}
 """By lanes of a vector, vectors of channels and the most tiles that registers hold together, best first."""
@@ -61,6 +62,7 @@ class Blocking:
 
 def blocking(scheme: Scheme, read: int, made: int, total: int, threads: int) -> Blocking:
     """The fastest way to cut a convolution with `total` tiles."""
+    total = typical(total)
     lanes = 16 if features().vector_bits == 512 else 8
     vectors, rows = next((vectors, rows) for vectors, rows in REGISTERS[lanes] if made % (vectors * lanes) == 0)
     most = SCRATCH // (scheme.points * (read + PADDING + vectors * lanes) * f32.size)

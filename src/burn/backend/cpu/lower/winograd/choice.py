@@ -30,8 +30,8 @@ FEWEST_TILES = 12
 MOST_CHANNELS = 1024
 """Channels read: more need too much scratch memory."""
 
-READING = 6.4
-"""What reading a mapped weight costs beside its multiplications, in tiles: more points are more to read."""
+READING = 32
+"""What reading a mapped weight costs beside its multiplications, in fifths of a tile: more points are more to read."""
 
 MOST_FOR_FOUR = 512
 """Channels read up to which F(4x4) keeps its bound, 1e-5 of the largest result: errors grow with their square root."""
@@ -52,7 +52,11 @@ def tiles(scheme: Scheme, batch: int, windows: Sequence[Window]) -> int:
 
 def scheme_of(accuracy: str, read: int, made: int, batch: int, windows: Sequence[Window]) -> Scheme:
     """The size of tiles that is fastest, among those that are exact enough."""
-    return min(_exact_enough(accuracy, read), key=lambda each: each.points * (tiles(each, batch, windows) + READING))
+
+    def cost(each: Scheme) -> int:
+        return each.points * (5 * tiles(each, batch, windows) + READING)
+
+    return min(_exact_enough(accuracy, read), key=cost)
 
 
 def _exact_enough(accuracy: str, read: int) -> tuple[Scheme, ...]:
