@@ -23,12 +23,14 @@ import re
 import secrets
 import stat
 import struct
+import sys
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from burn.errors import ArgumentError
@@ -48,11 +50,20 @@ _UNFINISHED = ".unfinished-"
 _is_object = re.compile(r"[0-9a-f]{64}\.object").fullmatch
 
 
+_is_version = re.compile(rb"^version_version = '([\w.+]+)'$", re.MULTILINE)
+
+
 @cache
 def _llvm_version() -> str:
+    """The version of the compiler, which is not loaded for that where its file of versions is plain."""
+    module = sys.modules.get("llvmlite")
     try:
+        if module is None and (found := find_spec("llvmlite")) is not None and found.origin:
+            plain = _is_version.search(Path(found.origin).with_name("_version.py").read_bytes())
+            if plain:
+                return plain[1].decode("ascii")
         return str(importlib.import_module("llvmlite").__version__)
-    except ImportError:
+    except (ImportError, OSError, ValueError):
         return "none"
 
 

@@ -9,7 +9,8 @@ tells what this one does not have.
 
 Of the host's sets, those up to x86-64-v3 (AVX2) are taken from the CPU's flags. Everything above is used only
 after it ran in a child process (`probe.py`), because virtual machines advertise sets and then trap;
-the answer is kept in the disk cache, so only the first process on a machine pays for it.
+the answer is kept in the disk cache, so only the first process on a machine pays for it, and so are the flags, under
+what the processor says of itself (`identity.py`): later processes need no LLVM to know where they are.
 On other architectures LLVM's own description of the host is used.
 """
 
@@ -18,7 +19,6 @@ from __future__ import annotations
 import importlib
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from burn.backend.cpu.cache import ObjectCache, default_cache, kernel_key
+from burn.backend.cpu.listed import described
 from burn.backend.cpu.probe import INSTRUCTIONS
 from burn.cube.targets.llvm.cpu import AVX2, AVX512, BASELINE, SSE4
 from burn.errors import MissingOperation
@@ -180,6 +181,8 @@ def probe(names: list[str]) -> list[str] | None:
     """Those of `names` that a child process could execute; None where no child could tell."""
     if getattr(sys, "frozen", False) or not sys.executable or not hasattr(os, "fork"):
         return None
+    import subprocess  # for one process in many
+
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONFAULTHANDLER"}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     try:
@@ -199,13 +202,8 @@ def probe(names: list[str]) -> list[str] | None:
 
 def _cpu_model() -> str:
     """The CPU and the kernel that runs it, as far as the system tells."""
-    lines: set[str] = set()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "hypervisor")
-            lines = {line.strip() for line in file if line.partition(":")[0].strip() in wanted}
-    except OSError:
-        lines = {platform.processor()}
+    wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "hypervisor")
+    lines = list(described(*wanted)) or [platform.processor()]
     return "\n".join([*sorted(lines), platform.machine(), platform.system(), platform.release(), platform.version()])
 
 
@@ -225,9 +223,28 @@ def proven(names: list[str], store: ObjectCache) -> list[str]:
 @cache
 def host_features() -> Features:
     """The CPU of this process."""
-    llvm, architecture = require_llvm(), machine()
+    name, claims = claimed(default_cache())
+    return select(name, claims, lambda names: proven(names, default_cache()), machine())
+
+
+def claimed(store: ObjectCache) -> tuple[str, dict[str, bool]]:
+    """LLVM's name of this processor, and the sets that it claims or not, remembered on disk."""
+    key = ""
+    if store.directory is not None:
+        from burn.backend.cpu.identity import identity  # stands on native code, which asks for LLVM from here
+
+        told = identity()
+        key = kernel_key(f"claims\n{told}", machine()) if told else ""
+    known = store.load(key) if key else None
+    if known is not None:
+        name, _, text = known.decode().partition("\n")
+        return name, {each[1:]: each[0] == "+" for each in text.split(",")}
+    llvm = require_llvm()
     try:
         name, claims = str(llvm.get_host_cpu_name()), dict(llvm.get_host_cpu_features())
     except RuntimeError:  # LLVM cannot tell on some systems
-        name, claims = ("x86-64" if architecture == X86 else "generic"), {}
-    return select(name, claims, lambda names: proven(names, default_cache()), architecture)
+        return ("x86-64" if machine() == X86 else "generic"), {}
+    if key and claims:
+        text = ",".join(f"{'+' if present else '-'}{each}" for each, present in sorted(claims.items()))
+        store.store(key, f"{name}\n{text}".encode())
+    return name, claims
