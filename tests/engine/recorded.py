@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import burn
+from burn import Tensor
 from burn.backend.cpu.device import Cpu
+from burn.control.tracing import Region
+from burn.dtype import dtype
 from burn.engine.runtime import Plan, Stored
 from burn.program import Program
 
@@ -49,3 +53,14 @@ def recording() -> Iterator[list[Recorded]]:
 
         patch.setattr(Cpu, "prepare_program", prepare_program)
         yield found
+
+
+def traced(function: Any, *inputs: tuple[tuple[Any, ...], str]) -> Program:
+    """The program of a function of tensors with these shapes, whose sizes may be named ones, and dtypes."""
+    device: Any = burn.Cpu()
+    region = Region(device, "traced")
+    with region.recording():
+        handles = [region.placeholder(shape, dtype(kind)) for shape, kind in inputs]
+        made = function(*(Tensor(each, device, each.dtype, each.shape) for each in handles))
+        results = [each.handle for each in (made if isinstance(made, tuple) else (made,))]
+    return region.part(results, handles)
