@@ -28,7 +28,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,8 +46,10 @@ LARGEST_OBJECT = 256 << 20
 STALE_SECONDS = 3600.0
 """Unfinished files older than this were left by a process that died."""
 
+Bytes = bytes | memoryview
+
 _UNFINISHED = ".unfinished-"
-_is_object = re.compile(r"[0-9a-f]{64}\.object").fullmatch
+_is_object = re.compile(r"[0-9a-f]{64}\.(object|plan)").fullmatch
 
 
 _is_version = re.compile(rb"^version_version = '([\w.+]+)'$", re.MULTILINE)
@@ -104,10 +106,10 @@ class ObjectCache:
         self._warned = False
         _instances.add(self)
 
-    def path_of(self, key: str) -> Path:
+    def path_of(self, key: str, kind: str = "object") -> Path:
         """The file of `key`; the folder must not be None."""
         assert self.directory is not None
-        return self.directory / f"{hashlib.sha256(key.encode()).hexdigest()}.object"
+        return self.directory / f"{hashlib.sha256(key.encode()).hexdigest()}.{kind}"
 
     # Reading
 
@@ -141,20 +143,45 @@ class ObjectCache:
         if self.directory is None or len(data) > min(LARGEST_OBJECT, self.limit) or not self._usable(create=True):
             return
         header = HEADER.pack(MAGIC, VERSION, len(data), _digest(key.encode()), _digest(data))
+        self.write(self.path_of(key), (header, data))
+
+    def write(self, path: Path, parts: Iterable[Bytes]) -> bool:
+        """Have a file of the folder hold these parts, one after the other; False where that cannot be done."""
+        if self.directory is None or not self._usable(create=True):
+            return False
         unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
+        size = 0
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             with open(os.open(unfinished, flags, 0o600), "wb") as file:
-                file.write(header)
-                file.write(data)
+                for part in parts:
+                    size += file.write(part)
             with contextlib.suppress(FileNotFoundError):  # another process has cleared the folder meanwhile
-                os.replace(unfinished, self.path_of(key))
+                os.replace(unfinished, path)
         except OSError as error:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
             self._warn(f"cannot write to it: {error.strerror or error}")
-            return
-        self._account(HEADER.size + len(data))
+            return False
+        self._account(size)
+        return True
+
+    @contextlib.contextmanager
+    def opened(self, path: Path, most: int) -> Iterator[tuple[int, int] | None]:
+        """The descriptor and the size of a file of the folder that only we can have written; None where it is none."""
+        descriptor = -1
+        try:
+            if self.directory is not None and self._usable(create=False):
+                with contextlib.suppress(OSError):
+                    descriptor = os.open(path, READING)
+            found = None if descriptor < 0 else _size_of_ours(descriptor, most)
+            if found is not None:
+                with contextlib.suppress(OSError):
+                    os.utime(path)  # the least recently used files go first
+            yield None if found is None else (descriptor, found)
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
 
     def clear(self) -> int:
         """Remove every object; says how many bytes that freed."""
@@ -248,19 +275,27 @@ class ObjectCache:
         return held
 
 
+# Without O_NONBLOCK, opening a pipe that somebody put here would wait for ever.
+READING = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
 def _read_ours(path: Path) -> bytes | None:
     """The contents of a plain file that only we can have written."""
-    # Without O_NONBLOCK, opening a pipe that somebody put here would wait for ever.
-    flags = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    descriptor = os.open(path, flags)
+    descriptor = os.open(path, READING)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or _fault(status) or status.st_size > LARGEST_OBJECT + HEADER.size:
+        if _size_of_ours(descriptor, LARGEST_OBJECT + HEADER.size) is None:
             return None
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
         os.close(descriptor)
+
+
+def _size_of_ours(descriptor: int, most: int) -> int | None:
+    """The size of a plain file that only we can have written, and that is not too large."""
+    status = os.fstat(descriptor)
+    usable = stat.S_ISREG(status.st_mode) and _fault(status) is None and status.st_size <= most
+    return status.st_size if usable else None
 
 
 def _digest(data: bytes) -> bytes:

@@ -5,14 +5,17 @@ Wherever a number may depend on sizes it is a `Linear`: an int, or an expression
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from burn.dim import Dim, Linear
+
+if TYPE_CHECKING:
+    from burn.cube.images import Image
 
 WORD, ROOM, CONSTANT, PLACE, STATUS = range(5)
 """What a slot holds: a number as it is; an address in a room of the arena, in a constant, in an input or result of the
@@ -109,8 +112,8 @@ class Frozen:
     """Of each kernel."""
     contents: list[Bytes]
     """Of each constant."""
-    objects: Callable[[], Mapping[str, bytes]]
-    """The machine code of the kernels by name, for whoever stores it."""
+    image: Callable[[], Image]
+    """The machine code of all kernels, for whoever stores it."""
     keep: list[Any] = field(default_factory=list, repr=False)
     """What else has to live as long as the kernels run."""
 

@@ -26,6 +26,7 @@ from burn.backend.cpu.frozen.form import (
 )
 from burn.backend.cpu.frozen.rooms import Life, Room, arrange
 from burn.backend.cpu.plan import Plan
+from burn.cube.images import link
 from burn.dim import Dim
 from burn.engine.lower.loop import Argument, Loop, Routine
 from burn.engine.plan import HostCall
@@ -109,7 +110,7 @@ class _Freezing:
             form,
             [addresses[symbol] for symbol in kernels],
             self.contents,
-            lambda: dict(object_of(kernel, features) for kernel in loops),
+            lambda: link(dict(object_of(kernel, features) for kernel in loops)),
             codes,
         )
 

@@ -10,7 +10,7 @@ import collections
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from burn.backend.cpu.faults import NO_FAULT, raise_first
 from burn.backend.cpu.frozen.binding import THREADS, Arena, DoesNotFit, Template, Words, arranged
 from burn.backend.cpu.frozen.expressions import Numbers
 from burn.backend.cpu.frozen.form import Check, Frozen
-from burn.backend.cpu.kept import KeptMemory
+from burn.backend.cpu.frozen.owner import Owner
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.native import native
 from burn.backend.cpu.pool import pool
@@ -38,15 +38,6 @@ MOST_BINDINGS = 32
 SPARSE = 4
 """An arena this many times larger than what every remembered binding needs is given up, from so many bytes on:"""
 WORTH = 1 << 20
-
-
-class Owner(Protocol):
-    """Gives memory to results, and knows what plans keep: a `Cpu` device, or what stands for it."""
-
-    @property
-    def kept(self) -> KeptMemory: ...
-
-    def allocate(self, shape: tuple[int, ...], dtype: DType, /) -> Array: ...
 
 
 class Runner:
