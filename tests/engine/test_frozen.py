@@ -17,6 +17,8 @@ from burn import Cpu
 from burn.backend.cpu.frozen import running as frozen_running
 from burn.backend.cpu.frozen.binding import DoesNotFit
 from burn.backend.cpu.frozen.fixed import FixedPlan
+from burn.backend.cpu.frozen.form import NotFrozen
+from burn.backend.cpu.pool import share
 from burn.engine.runtime import with_constants
 from burn.errors import IndexingError
 from burn.symbolic import Assumptions
@@ -64,8 +66,8 @@ def test_random_programs_give_what_their_plans_give(seed: int, engine: Any) -> N
     for each in programs(seed):
         count = len(each.inputs)
         plan = engine.prepare_program(each.program, (False,) * count)
-        for share in (1.0, 0.6, 0.0):
-            constants = {n: each.inputs[n] for n in range(count) if chooser.random() < share}
+        for most in (1.0, 0.6, 0.0):
+            constants = {n: each.inputs[n] for n in range(count) if chooser.random() < most}
             given = [array for n, array in enumerate(each.inputs) if n not in constants]
             fixed = engine.prepare_fixed(each.program, constants, each.scalars)
             usual = with_constants(plan, each.program, constants, each.scalars)
@@ -179,7 +181,7 @@ def test_another_number_of_threads_makes_it_anew_while_the_constants_are_there(e
     assert fixed.runner.form.threads == 1
     del weights
     gc.collect()
-    burn.set_num_threads(2)
+    burn.set_num_threads(3)
     close(fixed([x]), first)
     assert fixed.runner.form.threads == 1  # the weights were packed and are gone
 
@@ -243,3 +245,27 @@ def test_a_wrong_number_of_inputs_is_no_run(engine: Any) -> None:
     with pytest.raises(ValueError, match="values to unpack"):
         fixed([draw(4)])
     np.testing.assert_array_equal(fixed([draw(4), draw(4)])[0], draw(4) + draw(4))
+
+
+def test_callers_with_different_shares_of_the_threads_take_turns(engine: Any, threads: None) -> None:
+    burn.set_num_threads(2)
+    program = traced(network, ((300, 16), "f32"), *WEIGHT_SHAPES)
+    fixed, x, forms = engine.prepare_fixed(program, WEIGHTS), draw(300, 16), []
+    for _ in range(3):
+        fixed([x])
+        forms.append(fixed.runner.form)
+        with share(1):
+            fixed([x])
+        forms.append(fixed.runner.form)
+    assert [form.threads for form in forms] == [2, 1] * 3
+    assert len({id(form) for form in forms}) == 2
+
+
+def test_programs_of_several_shapes_that_need_the_host_are_refused(engine: Any) -> None:
+    rows = Assumptions().symbol(10)
+    program = traced(lambda x: x.argsort(0), ((rows,), "f32"))
+    with pytest.raises(NotFrozen):
+        engine.prepare_fixed(program, {})
+    twice = traced(lambda x: x.exp(), ((rows * 2,), "f32"))
+    with pytest.raises(NotFrozen, match="no input has s"):
+        engine.prepare_fixed(twice, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -21,6 +22,7 @@ from burn.backend.cpu.frozen import stored
 from burn.backend.cpu.frozen.encoding import Malformed, decode, encode
 from burn.backend.cpu.frozen.fixed import FixedPlan
 from burn.backend.cpu.frozen.stored import HEADER, KIND, MAGIC, VERSION, load, open_stored, save
+from burn.backend.cpu.frozen.sums import sums
 from burn.cube.images import is_supported
 from burn.symbolic import Assumptions
 from tests.engine.recorded import Array, traced
@@ -203,11 +205,14 @@ def test_files_that_others_can_have_written_are_refused(store: ObjectCache, kept
 
 def written(store: ObjectCache, text: bytes, code: bytes, constants: bytes) -> None:
     """A file with the right sums, whatever its parts."""
-    sizes = (len(text), len(code), len(constants))
-    body = b"".join(part + bytes(-len(part) % 64) for part in (text, code, constants)) + bytes(64)
+    padded = [-(-size // 64) * 64 for size in json.loads(text).get("constants", [])]
+    starts = itertools.accumulate(padded, initial=0)
+    parts = [text, sums([memoryview(constants)[at : at + size] for at, size in zip(starts, padded)], padded), code]
+    sizes = (*map(len, parts), len(constants))
+    body = b"".join(part + bytes(-len(part) % 64) for part in parts)
     digest = hashlib.sha256(stored._numbers(sizes) + body).digest()
     header = HEADER.pack(MAGIC, VERSION, *sizes, hashlib.sha256(KEY.encode()).digest(), digest)
-    store.write(store.path_of(KEY, KIND), [header, body])
+    store.write(store.path_of(KEY, KIND), [header, body, constants, bytes(64)])
 
 
 def test_contents_that_make_no_sense_are_refused_even_with_the_right_sums(store: ObjectCache, kept: FixedPlan) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from burn.backend.cpu.frozen.fixed import FixedPlan
-from burn.backend.cpu.frozen.making import can_freeze
+from burn.backend.cpu.frozen.form import NotFrozen
+from burn.backend.cpu.frozen.making import is_symbolic, obstacle
 from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
 from burn.backend.cpu.plan import prepare
@@ -129,8 +130,11 @@ class Cpu(HostArrays, Engine):
 
     def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
         plan = prepare(program, (False,) * program.inputs, self)
-        if can_freeze(plan, constants):
+        reason = obstacle(plan, constants)
+        if reason is None:
             return FixedPlan(plan, constants, numbers)
+        if is_symbolic(program):
+            raise NotFrozen(reason)
         return with_constants(plan, program, constants, numbers)
 
     def prepare_loop(

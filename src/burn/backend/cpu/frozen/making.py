@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from burn.backend.cpu.frozen.form import (
     Form,
     Found,
     Frozen,
+    NotFrozen,
     Slot,
     Step,
 )
@@ -30,28 +31,36 @@ from burn.cube.images import link
 from burn.dim import Dim
 from burn.engine.lower.loop import Argument, Loop, Routine
 from burn.engine.plan import HostCall
+from burn.program.program import Program
 from burn.symbolic import Assumptions, Size, Symbolic, linear, value_of
+from burn.symbolic import is_symbolic as symbolic_sizes
 
 Array = np.ndarray[Any, Any]
 
 
-def can_freeze(plan: Plan, constants: Mapping[int, Any]) -> bool:
-    """Whether a plan is kernels alone, and each of its outputs is made by them or an input that is handed back."""
+def obstacle(plan: Plan, constants: Collection[int]) -> str | None:
+    """Why a plan cannot be frozen: it has to be kernels alone, each output made by them or an input handed back."""
     program = plan.program
-    made = {number for number, *_ in plan.allocations}
-    handed = set(range(program.inputs)) - constants.keys()
-    return (
-        not plan.device.settings.sanitize
-        and not any(isinstance(work, HostCall) for work in plan.works)
-        and not plan.reused
-        and all(number in made or number in handed for number in program.outputs)
-    )
+    if plan.device.settings.sanitize:
+        return "the device looks at what its kernels touch"
+    hosted = [str(work) for work in plan.works if isinstance(work, HostCall)]
+    if hosted:
+        return f"there is no kernel for {hosted[0]}"
+    found = {number for number, *_ in plan.allocations}.union(range(program.inputs)).difference(constants)
+    if plan.reused or not found.issuperset(program.outputs):
+        return "an output is a constant, or written over an input"
+    return None
+
+
+def is_symbolic(program: Program) -> bool:
+    """Whether a program is for inputs of several shapes."""
+    return any(symbolic_sizes(value.shape) for value in program.values[: program.inputs])
 
 
 def freeze(plan: Plan, constants: Mapping[int, Array], numbers: Sequence[float] = ()) -> Frozen:
     """A plan whose inputs in `constants`, by number, and whose run-time numbers never change.
 
-    What follows from them alone is computed here. `can_freeze` tells for which plans this works.
+    What follows from them alone is computed here. There is an `obstacle` for some plans.
     """
     plan.device.settings.refuse_elsewhere()
     return _Freezing(plan, constants, numbers).made()
@@ -173,6 +182,9 @@ class _Freezing:
                     name = dim.dim.name
                     if name is not None:
                         found.setdefault(name, Found(name, index, position))
+        unknown = {name for one in assumptions.values() for name in one.names}.difference(found)
+        if unknown:
+            raise NotFrozen(f"no input has {' or '.join(sorted(unknown))} for one of its dims")
         return tuple(found.values()), tuple(each for one in assumptions.values() for each in one.found)
 
 

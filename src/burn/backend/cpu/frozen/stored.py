@@ -4,7 +4,9 @@ A file holds what running needs: the form, one image of machine code, and the co
 that opens it loads neither compiler nor lowering. Constants are not read but mapped, so that all processes which run a
 plan share them.
 
-    header, form as JSON, image, constants; each part begins at a multiple of 64 bytes, and 64 more end the file
+    header, form as JSON, sums of the constants, image, constants
+
+Each part begins at a multiple of 64 bytes, and 64 more end the file.
 
 A file is believed if the cache would believe it and its contents have the SHA-256 in its header, under that of its key.
 Anything odd is as if it were absent.
@@ -13,6 +15,7 @@ Anything odd is as if it were absent.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import mmap
 import struct
 from collections.abc import Iterator, Sequence
@@ -26,13 +29,14 @@ from burn.backend.cpu.frozen.encoding import Malformed, decode, encode
 from burn.backend.cpu.frozen.form import Bytes, Form, Frozen
 from burn.backend.cpu.frozen.owner import Owner, alone
 from burn.backend.cpu.frozen.running import Runner
+from burn.backend.cpu.frozen.sums import sums
 from burn.cube.images import Image, Unlinkable, is_supported, map_image
 
 MAGIC = b"BURNPLN\0"
 VERSION = 1
-HEADER = struct.Struct("<8sI4xQQQ32s32s24x")
-"""Magic, version, bytes of the form, of the image and of all constants, SHA-256 of the key, SHA-256 of what follows and
-of the numbers before."""
+HEADER = struct.Struct("<8sI4xQQQQ32s32s16x")
+"""Magic, version, bytes of the form, of sums, of the image and of all constants, SHA-256 of the key, SHA-256 of these
+numbers and of all that follows up to the constants, which have sums of their own."""
 KIND = "plan"
 LINE = 64
 SHARE = 4
@@ -49,16 +53,18 @@ def save(frozen: Frozen, key: str, cache: ObjectCache | None = None) -> bool:
         code = frozen.image().to_bytes()
     except Unlinkable:
         return False
-    form, constants = encode(frozen.form), sum(map(_rounded, frozen.form.constants))
+    form, padded = encode(frozen.form), list(map(_rounded, frozen.form.constants))
+    constants = sum(padded)
     if constants > cache.limit // SHARE or len(form) > MOST_FORM or len(code) > MOST_CODE:
         return False
-    parts = [form, code, *(each.data for each in frozen.contents)]
-    sizes = (len(form), len(code), constants)
+    contents = [each.data for each in frozen.contents]
+    parts = [form, sums(contents, padded), code]
+    sizes = (*map(len, parts), constants)
     digest = hashlib.sha256(_numbers(sizes))
     for part in _padded(parts):
         digest.update(part)
     header = HEADER.pack(MAGIC, VERSION, *sizes, hashlib.sha256(key.encode()).digest(), digest.digest())
-    return cache.write(cache.path_of(key, KIND), _padded([header, *parts]))
+    return cache.write(cache.path_of(key, KIND), [*_padded([header, *parts, *contents]), bytes(LINE)])
 
 
 def open_stored(key: str, owner: Owner | None = None, cache: ObjectCache | None = None) -> Runner | None:
@@ -92,23 +98,27 @@ def load(key: str, cache: ObjectCache) -> Frozen | None:
 def _read(whole: memoryview, key: str) -> Frozen | None:
     fields = HEADER.unpack_from(whole)
     magic, version, *sizes, of_key, of_contents = fields
-    form_size, code_size, constants = sizes
+    *lengths, constants = sizes
     known = (magic, version, of_key) == (MAGIC, VERSION, hashlib.sha256(key.encode()).digest())
     if not known or HEADER.pack(*fields) != whole[: HEADER.size]:
         return None
-    begin = HEADER.size
-    at_code = begin + _rounded(form_size)
-    at_constants = at_code + _rounded(code_size)
-    if form_size > MOST_FORM or code_size > MOST_CODE or at_constants + constants + LINE != len(whole):
+    begins = list(itertools.accumulate(map(_rounded, lengths), initial=HEADER.size))
+    if begins[-1] + constants + LINE != len(whole):
         return None
     digest = hashlib.sha256(_numbers(sizes))
-    digest.update(whole[begin:])
+    digest.update(whole[HEADER.size : begins[-1]])
     if digest.digest() != of_contents:
         return None
-    form = decode(bytes(whole[begin : begin + form_size]))
-    if sum(map(_rounded, form.constants)) != constants:
+    text, of_constants, code = (bytes(whole[begin : begin + size]) for begin, size in zip(begins, lengths))
+    form = decode(text)
+    padded = list(map(_rounded, form.constants))
+    if sum(padded) != constants or any(whole[-LINE:]):
         return None
-    return _frozen(form, Image.from_bytes(bytes(whole[at_code : at_code + code_size])), whole[at_constants:])
+    held = whole[begins[-1] :]
+    at = itertools.accumulate(padded, initial=0)
+    if sums([held[begin : begin + size] for begin, size in zip(at, padded)], padded) != of_constants:
+        return None
+    return _frozen(form, Image.from_bytes(code), held)
 
 
 def _frozen(form: Form, image: Image, constants: memoryview) -> Frozen:
@@ -126,7 +136,7 @@ def _frozen(form: Form, image: Image, constants: memoryview) -> Frozen:
 
 
 def _numbers(sizes: Sequence[int]) -> bytes:
-    return struct.pack("<3Q", *sizes)
+    return struct.pack("<4Q", *sizes)
 
 
 def _rounded(size: int) -> int:
@@ -134,10 +144,9 @@ def _rounded(size: int) -> int:
 
 
 def _padded(parts: Sequence[Any]) -> Iterator[Any]:
-    """The parts, each up to a multiple of 64 bytes, and 64 bytes more."""
+    """The parts, each up to a multiple of 64 bytes."""
     for part in parts:
         yield part
         size = len(part)
         if size % LINE:
             yield bytes(-size % LINE)
-    yield bytes(LINE)
