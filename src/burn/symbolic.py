@@ -16,9 +16,11 @@ It is no int, since code in C reads those without asking. `number(x)` is the int
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -321,3 +323,40 @@ def room(value: Any, least: int) -> int:
         return max(least, 1 << max(int(value) - 1, 0).bit_length())
     most = max(least, 1 << max(value.value - 1, 0).bit_length())
     return most if value <= most else number(value)
+
+
+class Sizes:
+    """Numbers for the named sizes of a recording, and with them for every expression over these."""
+
+    def __init__(self, names: Sequence[str], numbers: Sequence[int]) -> None:
+        self._numbers = dict(zip(names, numbers, strict=True))
+        self._scope = {"min": min, "max": max, **self._numbers}
+
+    def number(self, size: Any) -> Any:
+        """The number of a size here; anything else is itself."""
+        if size.__class__ is not Symbolic:
+            return size
+        found: int = eval(_code(size.dim), self._scope)
+        return found
+
+    def all(self, values: Any) -> Any:
+        """A nest of tuples, lists and dicts, or one value, with numbers in the place of sizes; what has none is itself."""
+        kind = values.__class__
+        if kind is Symbolic:
+            return self.number(values)
+        if isinstance(values, tuple):
+            made = tuple([self.all(each) for each in values])
+            if all(one is other for one, other in zip(made, values)):
+                return values
+            return made if kind is tuple else kind._make(made) if hasattr(kind, "_make") else kind(made)
+        if kind is list:
+            return [self.all(each) for each in values]
+        if kind is dict:
+            return {key: self.all(each) for key, each in values.items()}
+        return values
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _code(dim: Dim) -> types.CodeType:
+    """An expression as code. Names are ours: `Assumptions` makes them."""
+    return compile(source(dim), __file__, "eval")
