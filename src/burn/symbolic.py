@@ -16,15 +16,18 @@ It is no int, since code in C reads those without asking. `number(x)` is the int
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from burn.dim import Dim, Linear, TooComplex, floor_divide, is_at_least, source
+from burn.dim import Dim, Linear, TooComplex, floor_divide, is_at_least, maximum, source
 
 Size: TypeAlias = Any  # int | Symbolic
+T = TypeVar("T")
 
 _NUMBERS = count()
 
@@ -153,8 +156,8 @@ class Symbolic:
             return False
         apart = self._apart(other)
         if apart is None or not isinstance(apart, Dim):
-            return self.value == value_of(other) if apart is None else apart == 0
-        equal = self.value == value_of(other)
+            return bool(self.value == value_of(other) if apart is None else apart == 0)
+        equal: bool = self.value == value_of(other)
         if not equal and (is_at_least(apart, 1) or is_at_least(-apart, 1)):
             return False
         self.assumptions.add("==" if equal else "!=", apart)
@@ -167,12 +170,12 @@ class Symbolic:
         """Whether this is `other` or more."""
         apart = self._apart(other)
         if apart is None or not isinstance(apart, Dim):
-            return self.value >= value_of(other) if apart is None else apart >= 0
+            return bool(self.value >= value_of(other) if apart is None else apart >= 0)
         if is_at_least(apart, 0):
             return True
         if is_at_least(-apart, 1):
             return False
-        found = self.value >= value_of(other)
+        found: bool = self.value >= value_of(other)
         self.assumptions.add(">=", apart if found else _whole(-apart - 1))
         return found
 
@@ -286,22 +289,31 @@ def _place() -> str:
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def typical(value: Any) -> Any:
-    """The number of a size, for decisions that are right for any number and best near this one: from then on the
-    size stays within a factor of about four."""
+def typical(value: T) -> T:
+    """The number of a size, for decisions that are right for any number and best near this one. From then on the size
+    stays in its class: one, 2 to 16, 17 to 256, and so on. What is no size is itself."""
     if value.__class__ is not Symbolic:
         return value
+    size: Any = value
     low = high = 1
-    while high < abs(value.value):
-        low, high = high + 1, high * 4
-    if value.value > 0:
-        return value.value if value >= low and value <= high else number(value)
-    return number(value)
+    while high < size.value:
+        low, high = high + 1, high * 16
+    found: T = size.value if size >= low and size <= high else number(size)
+    return found
 
 
-def index(value: Any) -> Any:
+def largest(one: Size, other: Size) -> Size:
+    """The larger one of two sizes, which decides nothing: as an expression."""
+    if one.__class__ is not Symbolic and other.__class__ is not Symbolic:
+        return max(one, other)
+    if one.__class__ is Symbolic:
+        return one._made(maximum, max(one.value, value_of(other)), other)
+    return other._made(maximum, max(one, other.value), one)
+
+
+def index(value: Any) -> int:
     """An int that somebody gives, as `operator.index` takes it, or a size that stands for one."""
-    return value if value.__class__ is Symbolic else operator.index(value)
+    return value if value.__class__ is Symbolic else operator.index(value)  # type: ignore[return-value]
 
 
 def bound(value: Any, step: int) -> int:
@@ -321,3 +333,40 @@ def room(value: Any, least: int) -> int:
         return max(least, 1 << max(int(value) - 1, 0).bit_length())
     most = max(least, 1 << max(value.value - 1, 0).bit_length())
     return most if value <= most else number(value)
+
+
+class Sizes:
+    """Numbers for the named sizes of a recording, and with them for every expression over these."""
+
+    def __init__(self, names: Sequence[str], numbers: Sequence[int]) -> None:
+        self._numbers = dict(zip(names, numbers, strict=True))
+        self._scope = {"min": min, "max": max, **self._numbers}
+
+    def number(self, size: Any) -> Any:
+        """The number of a size here; anything else is itself."""
+        if size.__class__ is not Symbolic:
+            return size
+        found: int = eval(_code(size.dim), self._scope)
+        return found
+
+    def all(self, values: Any) -> Any:
+        """A nest of tuples, lists and dicts with numbers in the place of sizes; a tuple that has none is itself."""
+        kind = values.__class__
+        if kind is Symbolic:
+            return self.number(values)
+        if isinstance(values, tuple):
+            made = tuple([self.all(each) for each in values])
+            if all(one is other for one, other in zip(made, values)):
+                return values
+            return made if kind is tuple else kind._make(made) if hasattr(kind, "_make") else kind(made)
+        if kind is list:
+            return [self.all(each) for each in values]
+        if kind is dict:
+            return {key: self.all(each) for key, each in values.items()}
+        return values
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _code(dim: Dim) -> types.CodeType:
+    """An expression as code. Names are ours: `Assumptions` makes them."""
+    return compile(source(dim), __file__, "eval")

@@ -16,6 +16,7 @@ from burn.capture.call import After, Call
 from burn.capture.checking import compare, expected
 from burn.capture.ints import MOST_VALUES, Ints
 from burn.capture.leaves import detached, fused_device, places, unfit
+from burn.capture.open_sizes import Dynamic, OpenSizes, checked_dynamic
 from burn.capture.quick import MISS
 from burn.capture.recording import Capture, Recording
 from burn.capture.replay import Replay, is_donated
@@ -72,6 +73,7 @@ def compile(
     notice: Notice | None = None,
     tune: bool = False,
     ignore: Sequence[object] = (),
+    dynamic: Dynamic = None,
 ) -> Compiled[P, R]: ...
 @overload
 def compile(
@@ -82,6 +84,7 @@ def compile(
     notice: Notice | None = None,
     tune: bool = False,
     ignore: Sequence[object] = (),
+    dynamic: Dynamic = None,
 ) -> Compiled[P, R]: ...
 @overload
 def compile(
@@ -92,6 +95,7 @@ def compile(
     notice: Notice | None = None,
     tune: bool = False,
     ignore: Sequence[object] = (),
+    dynamic: Dynamic = None,
 ) -> Decorator: ...
 def compile(
     function: Any = None,
@@ -101,6 +105,7 @@ def compile(
     notice: Notice | None = None,
     tune: bool = False,
     ignore: Sequence[object] = (),
+    dynamic: Dynamic = None,
 ) -> Any:
     """Capture `function`: calls are recorded twice, and then replayed as one plan. As a decorator with options, too.
 
@@ -111,6 +116,9 @@ def compile(
         tune: measure which kernels are fastest when a plan is made, where that is not known (see `burn.tune`).
         ignore: what a replay may pass over: names and paths as notices give them (`"log"`, `"self.calls"`, `"print"`),
             or the objects themselves. Changes of these, and what they hold, then neither guard nor forbid a replay.
+        dynamic: which sizes may be others in later calls, all of which then share one plan. None means those that were
+            others in a second call; True all sizes from the first call on, False none: each gets a capture of its own.
+            `{"x": 0}` or `{"x": [0, 1]}` names dims of arguments, by name or position.
 
     >>> @burn.compile
     ... def step(x, rate):
@@ -120,8 +128,9 @@ def compile(
     [[0.5, 1.0], [0.75, 1.5], [1.0, 2.0]]
     """
     if function is None:
-        return functools.partial(compile, donate=donate, check=check, notice=notice, tune=tune, ignore=ignore)
-    return Compiled(function, tuple(donate), check, notice, tune, ignore)
+        given = {"donate": donate, "check": check, "notice": notice, "tune": tune, "ignore": ignore, "dynamic": dynamic}
+        return functools.partial(compile, **given)
+    return Compiled(function, tuple(donate), check, notice, tune, ignore, dynamic)
 
 
 def _entry(arrays: bool) -> Callable[..., Any]:
@@ -165,7 +174,7 @@ class Compiled(Generic[P, R]):
     """A function under capture. Calling it records, replays, or runs it plainly. `burn.compile` makes it.
 
     Arguments:
-        function, donate, check, notice, tune, ignore: those of `burn.compile`.
+        function, donate, check, notice, tune, ignore, dynamic: those of `burn.compile`.
 
     >>> double = burn.compile(lambda x: x * 2.0 + 1.0)
     >>> x = burn.tensor([1.0, 2.0], device=burn.Cpu())
@@ -190,6 +199,7 @@ class Compiled(Generic[P, R]):
         notice: Notice | None = None,
         tune: bool = False,
         ignore: Sequence[object] = (),
+        dynamic: Dynamic = None,
     ) -> None:
         if not callable(function):
             raise ArgumentError(f"compile: needs a function, got {function!r}")
@@ -201,6 +211,7 @@ class Compiled(Generic[P, R]):
             self.function = type(function).__call__.__get__(function)
         self.donate, self.check, self.tune = donate, check, tune
         self.ignore = Ignore(ignore)
+        self._open_sizes = OpenSizes(self.function, checked_dynamic(dynamic), self.ignore, donate)
         self._tell = notice
         self.recorded: OrderedDict[Any, list[Capture]] = OrderedDict()
         self.ready: OrderedDict[Any, list[Capture]] = OrderedDict()
@@ -273,6 +284,10 @@ class Compiled(Generic[P, R]):
         if fault:
             self._give_up(call.key, fault)
             return self._run_plainly(args, kwargs)
+        opened = self._open_sizes.capture(device, call)
+        if opened is not None:
+            self._add(self.ready, call.key, opened)
+            return self._replay(opened, call)
         return self._record(device, call)
 
     def _run_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -23,10 +23,11 @@ from burn.capture.looks import same_atom
 from burn.capture.numbers import Numbers
 from burn.capture.trust import Ignore, where
 from burn.capture.watching import Watch
-from burn.engine.runtime import Plan
+from burn.engine.runtime import AnySize, Plan
 from burn.program import Program
 from burn.program.composites import slot_values
 from burn.scalar import Family, Scalar
+from burn.symbolic import Sizes
 from burn.tensor import Tensor
 from burn.tree import opaque_values
 
@@ -66,6 +67,14 @@ class Capture:
         self._plan = self.device.prepare(self.program, donated)
         results = [template.value for template in self.templates if template.what == "number"]
         self.numbers = Numbers(self.device, len(self.number_positions), self.scalars, results)
+
+    def bind_plan(self, sizes: Sizes) -> None:
+        """Take the plan for numbers in the place of sizes that may be any; `program` is for these numbers already."""
+        plan = self.plan
+        if isinstance(plan, AnySize):
+            self._plan = plan.at(sizes)
+        else:
+            self._plan = self.device.prepare(self.program, tuple(source in self.donated for source in self.sources))
 
     @property
     def is_ready(self) -> bool:
@@ -155,7 +164,14 @@ class Recording:
     active = 0
     """How many functions are being recorded, in all threads."""
 
-    def __init__(self, device: Fusion[Any], call: Call, by_value: Collection[int] | None, ignore: Ignore) -> None:
+    def __init__(
+        self,
+        device: Fusion[Any],
+        call: Call,
+        by_value: Collection[int] | None,
+        ignore: Ignore,
+        leaves: list[Any] | None = None,
+    ) -> None:
         self.device, self.call = device, call
         self.reason = ""
         self.stream: Stream = device.stream
@@ -166,7 +182,7 @@ class Recording:
         self.read: dict[int, str] = {}
         self.is_final = True
         """Whether calls of this kind can never be replayed."""
-        self.leaves = list(call.leaves)
+        self.leaves = list(call.leaves if leaves is None else leaves)
         self.family = Family(self.note_read)
         for index, position in enumerate(self.numbers):
             if index not in by_value:

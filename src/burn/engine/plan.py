@@ -7,9 +7,10 @@ who reads what until when.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from burn.engine.lower.calls import Calls
 from burn.engine.lower.chunks import lower_in_chunks
@@ -17,7 +18,7 @@ from burn.engine.lower.columns import lower_column
 from burn.engine.lower.copies import Packing
 from burn.engine.lower.elements import fits_a_loop
 from burn.engine.lower.kernels import lower_kernel
-from burn.engine.lower.loop import Loop, Routine
+from burn.engine.lower.loop import Loop, Prepared, Routine
 from burn.engine.lower.loops import lower_loop
 from burn.engine.lower.moves import lower_copy
 from burn.engine.lower.repeats import Repeats
@@ -25,8 +26,8 @@ from burn.engine.schedule.access import Access
 from burn.engine.schedule.arena import plan_arena
 from burn.engine.schedule.prologue import MOST_KEPT, Prologue
 from burn.engine.schedule.units import Schedule, Scheduler, Unit
-from burn.program.program import Node, Program, Value
-from burn.symbolic import value_of
+from burn.program.program import Constant, Node, Program, Value
+from burn.symbolic import Sizes, value_of
 
 
 @dataclass
@@ -47,6 +48,41 @@ def bytes_of(program: Program, number: int) -> int:
 
 
 Work = Loop | HostCall
+
+
+def program_at(program: Program, sizes: Sizes) -> Program:
+    """A program with numbers in the place of sizes that may be any."""
+    values = tuple(Value(sizes.all(each.shape), each.dtype) for each in program.values)
+    return replace(program, values=values, nodes=tuple(_node_at(node, sizes) for node in program.nodes))
+
+
+def _node_at(node: Node, sizes: Sizes) -> Node:
+    attributes = sizes.all(node.attributes)
+    operands = tuple(
+        Constant(sizes.number(each.value)) if isinstance(each, Constant) else each for each in node.operands
+    )
+    return (
+        node
+        if attributes is node.attributes and operands == node.operands
+        else replace(node, attributes=attributes, operands=operands)
+    )
+
+
+def _work_at(work: Work, sizes: Sizes) -> Work:
+    if isinstance(work, HostCall):
+        return HostCall(_node_at(work.node, sizes))
+    arguments = [
+        replace(each, value=sizes.number(each.value), offset=sizes.number(each.offset)) for each in work.arguments
+    ]
+    changed: dict[str, Any] = {"extent": sizes.number(work.extent), "grain": sizes.number(work.grain)}
+    if work.constant is not None:
+        pack, call = _work_at(work.constant.pack, sizes), _work_at(work.constant.call, sizes)
+        assert isinstance(pack, Loop)
+        assert isinstance(call, Loop)
+        changed["constant"] = Prepared(pack, call)
+    if isinstance(work, Routine) and work.check is not None:
+        changed["check"] = replace(work.check, size=sizes.number(work.check.size))
+    return replace(work, arguments=arguments, **changed)
 
 
 class Lowered:
@@ -236,6 +272,26 @@ class Lowered:
         offsets, total = plan_arena(lifetimes) if lifetimes else ([], 0)
         self.offsets = dict(zip(self.inner, offsets, strict=True))
         self.arena_bytes = total + 64
+
+    def at(self, sizes: Sizes) -> Self:
+        """The same plan with numbers in the place of sizes that may be any: nothing is lowered again."""
+        made = copy.copy(self)
+        made.program = program_at(self.program, sizes)
+        made.works = [_work_at(work, sizes) for work in self.works]
+        accesses = {
+            number: replace(
+                each, shape=sizes.all(each.shape), strides=sizes.all(each.strides), offset=sizes.number(each.offset)
+            )
+            for number, each in self.schedule.accesses.items()
+        }
+        constants = {number: Constant(sizes.number(each.value)) for number, each in self.schedule.constants.items()}
+        made.schedule = replace(self.schedule, accesses=accesses, constants=constants)
+        made.calls = copy.copy(self.calls)
+        made.calls.program, made.calls.schedule = made.program, made.schedule
+        made.calls.temporaries = sizes.all(self.calls.temporaries)
+        made.allocations = [(number, made.program.values[number], owner) for number, _, owner in self.allocations]
+        made._place()
+        return made
 
     def describe(self) -> str:
         """The steps of the plan, a line each."""

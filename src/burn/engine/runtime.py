@@ -16,11 +16,12 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from burn.device import Device
 from burn.engine.target import Target
 from burn.program.interpreter import interpreted
+from burn.symbolic import Sizes
 
 if TYPE_CHECKING:
     from burn.dtype import DType
@@ -62,6 +63,14 @@ class Plan(ABC):
     def describe(self) -> str:
         """The steps, a line each; nothing where there are none to tell."""
         return ""
+
+
+@runtime_checkable
+class AnySize(Protocol):
+    """A plan that can be bound to other sizes, where it was made for sizes that may be any."""
+
+    def at(self, sizes: Sizes) -> Plan:
+        """The same plan for numbers in their place."""
 
 
 class NodeByNode(Plan):

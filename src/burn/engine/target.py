@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from burn.dtype import DType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from burn.scoped import Scoped
+from burn.symbolic import largest
 
 if TYPE_CHECKING:
     from burn.ops.op import Op
@@ -134,4 +135,5 @@ def tile_sizes() -> Tiles:
 
 def grain_of(work: int) -> int:
     """How many iterations of a grid are too little for a second unit, if each works on so many elements."""
-    return max(1, target().tiles.grain // max(1, work))
+    grain: int = largest(1, target().tiles.grain // largest(1, work))
+    return grain

@@ -10,7 +10,7 @@ import collections
 import copy
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from burn.backend.cpu import tuning
 from burn.backend.cpu.compiler import object_of
@@ -22,12 +22,13 @@ from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
 from burn.backend.regions import RegionKernel
 from burn.engine.lower.loop import Loop
-from burn.engine.plan import HostCall, Lowered
+from burn.engine.plan import HostCall, Lowered, program_at
 from burn.engine.runtime import BoundPlan, Stored
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import lowering_for
 from burn.program.passes import run_passes
 from burn.program.program import Program
+from burn.symbolic import Sizes
 
 if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
@@ -75,6 +76,14 @@ class Plan(Lowered, BoundPlan):
         self.__dict__.pop("_built", None)
         self._built = copy.copy(self)
         """What instances go by: the plan may be built anew, for another number of threads, while they run."""
+
+    def at(self, sizes: Sizes) -> Self:
+        """The same plan for numbers in the place of sizes that may be any."""
+        made = super().at(sizes)
+        made.source, made._build_lock = program_at(self.source, sizes), threading.Lock()
+        made.instances = collections.deque()
+        made._built = copy.copy(made)
+        return made
 
     def calls_of(self, program: Program, schedule: Schedule) -> CpuCalls:
         """The kernels of the CPU."""

@@ -228,6 +228,14 @@ class Stream:
             self.cut()
         return tuple(handles)
 
+    def discard(self) -> None:
+        """Forget what was recorded: it never runs, and whoever still holds a value of it is told."""
+        for each in self.results:
+            handle = each()
+            if handle is not None:
+                handle.error, handle.stream = DeviceError("this value was recorded and given up"), None
+        self._reset()
+
     def repair(self) -> None:
         """After an exception in the middle of recording an operation, Ctrl-C too: forget what there is of it."""
         known = min(len(self.results), len(self.descriptions))

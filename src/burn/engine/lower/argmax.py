@@ -15,6 +15,7 @@ from burn.engine.lower.writer import KernelWriter, Steps, at, merged, plus, time
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import computes, grain_of
 from burn.program.program import Node, Program
+from burn.symbolic import largest
 
 SHORT = (1 << 31) - 1
 """Places of rows shorter than this are counted in i32: more of them fit a vector."""
@@ -78,4 +79,4 @@ def _lower(program: Program, schedule: Schedule, node: Node) -> Routine | None:
             w.store(out, at(bases, steps, "out", j), chosen(at(bases, steps, "x", j)))
 
     extent, grain = w.walk(dims, body)
-    return w.finish(extent, max(1, grain // max(1, shape[dim])), node.op.name)
+    return w.finish(extent, largest(1, grain // largest(1, shape[dim])), node.op.name)

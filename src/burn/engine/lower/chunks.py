@@ -32,7 +32,7 @@ def lower_in_chunks(program: Program, schedule: Schedule, unit: Unit, temporary:
     rows, length = math.prod(unit.shape[: unit.rows]), math.prod(unit.shape[unit.rows :])
     sizes = tile_sizes()
     chunks = -(-length // sizes.chunk)
-    if rows >= sizes.few_rows or chunks < sizes.fewest_chunks:
+    if chunks < sizes.fewest_chunks or rows >= sizes.few_rows:
         return None
     parts = _Parts(program, schedule, unit)
     if not parts.early:

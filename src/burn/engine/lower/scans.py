@@ -17,6 +17,7 @@ from burn.engine.schedule.units import Schedule
 from burn.engine.target import computes
 from burn.ops.cumulative import running_dtype
 from burn.program.program import Node, Program
+from burn.symbolic import largest
 
 Lowering = Callable[[Program, Schedule, Node], Routine | None]
 
@@ -63,7 +64,7 @@ def _lower(program: Program, schedule: Schedule, node: Node, combine: str) -> Ro
             carried(at(bases, steps, "x", j), at(bases, steps, "out", j))
 
     extent, grain = w.walk(dims, body)
-    return w.finish(extent, max(1, grain // shape[dim]), node.op.name)
+    return w.finish(extent, largest(1, grain // shape[dim]), node.op.name)
 
 
 lower_cumsum = _running("add")

@@ -24,6 +24,7 @@ from burn.engine.lower.recipe import Recipe
 from burn.engine.lower.windows import POINT, Block, Piece, Span, Window, cut, gradient_span, inner, is_trivial, span
 from burn.engine.schedule.access import Access
 from burn.program.program import Node
+from burn.symbolic import largest
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -108,7 +109,7 @@ class DirectKernel:
         known = [value for name, value in vars(form).items() if name != "images"]
         key = (*known, self.channels, *self.epilogue.key_parts())
         recipe = Recipe("direct convolution", key, lambda: self._kernel(lines, total))
-        return Loop(recipe, arguments, extent, max(1, WORK // max(work, 1)), label)
+        return Loop(recipe, arguments, extent, largest(1, WORK // largest(work, 1)), label)
 
     def _kernel(self, lines: Value, total: Value) -> Kernel:
         b, form = self.b, self.form

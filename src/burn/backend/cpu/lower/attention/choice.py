@@ -15,7 +15,7 @@ from burn.backend.cpu.target import features
 from burn.dtype import f32
 from burn.engine.patterns.kernels import Sizes
 from burn.engine.target import target
-from burn.symbolic import bound, number, typical
+from burn.symbolic import bound, is_symbolic, number, typical
 
 MOST_KEYS = 256
 """Keys of a tile: their scores, for all queries of it, stay in the second cache."""
@@ -65,7 +65,7 @@ def chosen(sizes: Sizes, needs_all: bool) -> Tiling | None:
         return None
     most = min(MOST_VECTORS, max(1, SCRATCH // size))
     while most > 1 and sizes.queries < most * lanes:
-        most -= 1
+        most = 1 if is_symbolic((sizes.queries,)) else most - 1
     vectors = min(range(1, most + 1), key=lambda count: _cost(sizes, count, lanes))
     rows = rows_of(vectors)
     return Tiling(lanes, vectors, rows if sizes.keys >= rows else number(sizes.keys), keys, single)

@@ -30,6 +30,7 @@ from burn.engine.lower.partial_sums import BLOCK
 from burn.engine.lower.recipe import Recipe
 from burn.ops.op import TABLE
 from burn.program.program import Node
+from burn.symbolic import largest
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -114,8 +115,8 @@ class Blocked:
             *(each.name for each in self.dtypes), *self.epilogue.key_parts(),
         )  # fmt: skip
         recipe = Recipe("product", parts, lambda: self._kernel(sizes, batches))
-        work = max(1, form.work // extent)
-        return Loop(recipe, self.arguments, extent, max(1, GRAIN // work), label, repeats=True, kept=False)
+        grain = largest(1, GRAIN // largest(1, form.work // extent))
+        return Loop(recipe, self.arguments, extent, grain, label, repeats=True, kept=False)
 
     def _operand(self, matrix: Matrix, dtype: DType, packed: Packed) -> None:
         place = (matrix.value, matrix.offset * dtype.size) if packed is None else (packed, 0)

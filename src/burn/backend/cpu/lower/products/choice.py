@@ -127,7 +127,6 @@ def is_possible(form: Form, choice: Choice) -> bool:
         and ways.get(choice.second, True)
         and choice.group <= form.rows
         and (not packs or choice.group * depth <= FIRST_SCRATCH)
-        and (choice.chunks == 1 or choice.chunks <= -(-form.rows // choice.rows))
     )
 
 

@@ -19,6 +19,7 @@ from burn.engine.lower.loop import Argument, Loop
 from burn.engine.lower.partial_sums import BLOCK_OF_ROW
 from burn.engine.lower.recipe import Recipe
 from burn.program.program import Node
+from burn.symbolic import largest
 
 if TYPE_CHECKING:
     from burn.engine.lower.calls import Calls
@@ -68,7 +69,7 @@ class Dots:
         self.epilogue = EpilogueWriter(b, node, calls, self.arguments)
         parts = (form.rows, self.together, self.deep, len(batches), dtype.name, *self.epilogue.key_parts())
         recipe = Recipe("dots", parts, lambda: self._kernel(sizes, batches))
-        grain = max(1, GRAIN // 4 // (self.together * form.rows * form.depth))
+        grain = largest(1, GRAIN // 4 // (self.together * form.rows * form.depth))
         return Loop(recipe, self.arguments, given[0], grain, label, repeats=True, kept=False)
 
     def _size(self, value: int) -> Value:

@@ -1,0 +1,244 @@
+"""Captures for every size: a function that was called with several sizes is recorded with sizes that may be any.
+
+The recording is made twice, with `Symbolic` sizes in the place of those that differ between calls, so what the
+function's Python asks about a size becomes an assumption of the capture. A call of new sizes for which the assumptions
+hold gets the same program and the same plan, bound to its numbers; one for which they do not is recorded again.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from burn.backend.fusion import Fusion
+from burn.backend.fusion.handle import Lazy
+from burn.backend.fusion.stream import Draw
+from burn.capture.call import Call
+from burn.capture.leaves import layers_above, lazy_handle, wrapped
+from burn.capture.recording import Capture, Recording
+from burn.engine.plan import program_at
+from burn.errors import ArgumentError
+from burn.shape import Shape
+from burn.symbolic import Assumptions, Sizes, Symbolic
+from burn.tensor import Tensor
+
+if TYPE_CHECKING:
+    from burn.capture.trust import Ignore
+
+MOST_OPENED = 8
+"""Captures of one kind of call that hold for many sizes; where sizes decide more than that, each has its own."""
+
+MOST_FAMILIES = 256
+
+Dynamic = bool | Mapping[Any, Any] | None
+"""Which sizes may change: those that did (None), all (True), none (False), or some dims of some arguments."""
+
+Place = tuple[int, int]  # a leaf, and one of its dims
+
+
+class Opened:
+    """A capture that holds for every size for which its assumptions do."""
+
+    def __init__(self, capture: Capture, assumptions: Assumptions, places: list[list[Place]]) -> None:
+        self.capture, self.names, self.assumptions = capture, assumptions.names, assumptions
+        self._places, self._holds = places, assumptions.function()
+
+    def at(self, call: Call) -> Capture | None:
+        """The capture for the sizes of a call of the same kind; None where it does not hold for them."""
+        numbers: list[int] = []
+        for places in self._places:
+            found = {call.leaves[leaf].shape[dim] for leaf, dim in places}
+            if len(found) != 1:
+                return None
+            numbers += found
+        if not self._holds(*numbers):
+            return None
+        whole = self.capture
+        if not whole.takes(call.numbers(), whole.fixed) or whole.guards.moved(
+            call.surroundings, call.args, call.kwargs
+        ):
+            return None
+        return bound(whole, Sizes(self.names, numbers))
+
+
+def bound(whole: Capture, sizes: Sizes) -> Capture:
+    """A capture with numbers in the place of its sizes. Nothing is lowered or compiled."""
+    made = copy.copy(whole)
+    made.program = program_at(whole.program, sizes)
+    made.scalars = [
+        Draw(each.what, each.value, sizes.number(each.count)) if isinstance(each, Draw) else each
+        for each in whole.scalars
+    ]
+    made.bind_plan(sizes)
+    made.idle = deque()
+    return made
+
+
+class Family:
+    """Calls that differ in nothing but sizes."""
+
+    def __init__(self) -> None:
+        self.shapes: list[tuple[Any, ...]] = []  # of two calls at most, and that tells which sizes change
+        self.opened: list[Opened] = []
+        self.is_closed = False
+        """Whether each size has a capture of its own: the function cannot be recorded with open ones."""
+
+
+class OpenSizes:
+    """The captures of one function that hold for many sizes."""
+
+    def __init__(self, function: Any, dynamic: Dynamic, ignore: Ignore, donate: tuple[int, ...]) -> None:
+        self.dynamic, self._function, self._ignore, self._donate = dynamic, function, ignore, donate
+        self._families: OrderedDict[Any, Family] = OrderedDict()
+
+    def capture(self, device: Fusion[Any], call: Call) -> Capture | None:
+        """The capture for a call of sizes that have not been seen; None where it has to be recorded as it is."""
+        if self.dynamic is False:
+            return None
+        family = self._family(call)
+        if family is None:
+            return None
+        for opened in family.opened:
+            found = opened.at(call)
+            if found is not None:
+                return found
+        places = self._changing(family, call)
+        if family.is_closed or not places:
+            return None
+        opened_now = self._record(device, call, places)
+        if opened_now is None:
+            family.is_closed = True
+            return None
+        family.opened.append(opened_now)
+        family.is_closed = len(family.opened) >= MOST_OPENED
+        return opened_now.at(call)
+
+    def _family(self, call: Call) -> Family | None:
+        *rest, described = call.key
+        alike = tuple([(*each[:2], len(each[2]), *each[3:]) if each[0] is Tensor else each for each in described])
+        key = (*rest, alike)
+        found = self._families.get(key)
+        if found is None:
+            found = self._families[key] = Family()
+            while len(self._families) > MOST_FAMILIES:
+                self._families.popitem(last=False)
+        return found
+
+    def _changing(self, family: Family, call: Call) -> list[list[Place]]:
+        """The sizes that may be others in later calls: those that always were equal are one."""
+        shapes = tuple([tuple(leaf.shape) if isinstance(leaf, Tensor) else () for leaf in call.leaves])
+        if shapes not in family.shapes:
+            family.shapes = [*family.shapes[-1:], shapes]
+        if self.dynamic is not None:
+            wanted = set(_named_places(self.dynamic, call))
+        elif len(family.shapes) > 1:
+            wanted = set(_places(family.shapes[-2:]))
+        else:
+            return []
+        together: dict[tuple[int, ...], list[Place]] = {}
+        for leaf, dim in sorted(wanted):
+            values = tuple(each[leaf][dim] for each in family.shapes)
+            if leaf >= call.given:  # in the closure or a mutable object: of one size for good
+                return []
+            if min(values) < 1:
+                return []
+            together.setdefault(values, []).append((leaf, dim))
+        return list(together.values())
+
+    def _record(self, device: Fusion[Any], call: Call, places: list[list[Place]]) -> Opened | None:
+        """Record a call twice with open sizes, and put everything back to what it was."""
+        assumptions = Assumptions()
+        opened: dict[int, dict[int, Symbolic]] = {}
+        for together in places:
+            leaf, dim = together[0]
+            size = assumptions.symbol(call.leaves[leaf].shape[dim])
+            for leaf, dim in together:
+                opened.setdefault(leaf, {})[dim] = size
+        leaves = [_opened(each, opened.get(number)) for number, each in enumerate(call.leaves)]
+        try:
+            first = self._recording(device, call, leaves, None)
+            if first is None:
+                return None
+            capture, read = first
+            second = self._recording(device, call, leaves, read)
+            if second is None or capture.same_as(second[0]) is not None:
+                return None
+            found = second[0]
+            found.prepare(tuple(_is_given(source, self._donate, call) for source in found.sources))
+            return Opened(found, assumptions, places)
+        except Exception:  # what cannot be done with sizes that may be any, or what the call itself raises once more
+            return None
+
+    def _recording(
+        self, device: Fusion[Any], call: Call, leaves: list[Any], read: set[int] | None
+    ) -> tuple[Capture, set[int]] | None:
+        """One recording, of which nothing stays; and the numbers that it read."""
+        state, stream = device.generator().state(), device.stream
+        recording = Recording(device, call, read, self._ignore, leaves)
+        try:
+            capture = recording.capture(recording.run(self._function))
+        finally:
+            stream.discard()
+            device.generator().restore(state)
+            call.restore()
+        return None if capture is None or recording.leaked_number() else (capture, set(recording.read))
+
+
+def _opened(leaf: Any, sizes: dict[int, Symbolic] | None) -> Any:
+    """A tensor of the same memory whose sizes may be any."""
+    if sizes is None:
+        return leaf
+    handle = lazy_handle(leaf)
+    shape = Shape([sizes.get(dim, size) for dim, size in enumerate(leaf.shape)])
+    twin = Lazy(shape, handle.dtype, handle.device, handle.force(), None, -1)
+    layers = layers_above(leaf.device)
+    return wrapped(twin, leaf.device, layers, bool(layers) and leaf.handle.node is not None)
+
+
+def _is_given(source: int, donate: tuple[int, ...], call: Call) -> bool:
+    from burn.capture.replay import is_donated
+
+    return is_donated(source, donate, call.structure)
+
+
+def _places(shapes: Iterable[tuple[Any, ...]]) -> Iterable[Place]:
+    """Where the shapes of two calls differ."""
+    one, other = shapes
+    for leaf, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+        for dim, (before, now) in enumerate(zip(mine, theirs, strict=True)):
+            if before != now:
+                yield leaf, dim
+
+
+def _named_places(dynamic: Any, call: Call) -> Iterable[Place]:
+    """The dims that `dynamic` says may change: of all tensors among the arguments, or of those that it names."""
+    first, by_name = 0, isinstance(dynamic, Mapping)
+    positional, named = call.structure.children
+    children = [(call.surroundings.parameter(number), child) for number, child in enumerate(positional.children)]
+    children += list(zip(call.kwargs, named.children, strict=True))
+    for number, (name, child) in enumerate(children):
+        count = child.leaf_count()
+        dims = dynamic.get(name, dynamic.get(number)) if by_name else None
+        for leaf in range(first, first + count):
+            if isinstance(call.leaves[leaf], Tensor) and (not by_name or dims is not None):
+                rank = len(call.leaves[leaf].shape)
+                chosen = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
+                yield from ((leaf, dim % rank) for dim in chosen if by_name or call.leaves[leaf].shape[dim] > 1)
+        first += count
+
+
+def checked_dynamic(dynamic: Any) -> Dynamic:
+    """What `burn.compile(dynamic=...)` takes."""
+    if dynamic is None or isinstance(dynamic, bool):
+        return dynamic
+    if isinstance(dynamic, Mapping) and all(
+        isinstance(name, str | int) and (isinstance(dims, int) or all(isinstance(dim, int) for dim in dims))
+        for name, dims in dynamic.items()
+    ):
+        return dict(dynamic)
+    raise ArgumentError(
+        f"compile: dynamic is {dynamic!r}; write True, False, or the dims that change by argument, such as "
+        '{"x": 0} or {"x": [0, 1]}'
+    )
