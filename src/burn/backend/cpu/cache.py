@@ -14,13 +14,11 @@ of one. A folder that cannot be used costs one warning and the time of compiling
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import importlib
 import os
 import re
-import secrets
 import stat
 import struct
 import sys
@@ -141,7 +139,7 @@ class ObjectCache:
         if self.directory is None or len(data) > min(LARGEST_OBJECT, self.limit) or not self._usable(create=True):
             return
         header = HEADER.pack(MAGIC, VERSION, len(data), _digest(key.encode()), _digest(data))
-        unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
+        unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{os.urandom(8).hex()}"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             with open(os.open(unfinished, flags, 0o600), "wb") as file:
@@ -317,6 +315,8 @@ def default_cache() -> ObjectCache:
 
 def clear_cache_command(arguments: Sequence[str] | None = None) -> int:
     """`burn clear-cache`: remove every compiled kernel from the disk."""
+    import argparse  # of no use to those who only compute
+
     parser = argparse.ArgumentParser(prog="burn clear-cache", description="Remove every compiled kernel from the disk.")
     parser.parse_args(arguments)
     store = ObjectCache(cache_directory())
