@@ -16,21 +16,20 @@ On other architectures LLVM's own description of the host is used.
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from burn.backend.cpu.cache import ObjectCache, default_cache, kernel_key
+from burn.backend.cpu.identity import identity
 from burn.backend.cpu.listed import described
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.probe import INSTRUCTIONS
 from burn.cube.targets.llvm.cpu import AVX2, AVX512, BASELINE, SSE4
-from burn.errors import MissingOperation
 
 NATIVE = "native"
 SETS = ("baseline", "sse4", "avx2", "avx512", "neon", NATIVE)
@@ -153,30 +152,6 @@ def _closed(enabled: frozenset[str]) -> frozenset[str]:
     return enabled
 
 
-def require_llvm() -> Any:
-    """llvmlite's binding module, with the host's target ready; without it there is no engine."""
-    try:
-        llvm: Any = importlib.import_module("llvmlite.binding")
-    except ImportError:
-        raise MissingOperation(
-            "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]'"
-        ) from None
-    _hold_across_forks()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-    return llvm
-
-
-@cache
-def _hold_across_forks() -> None:
-    """A fork waits until no thread is in the compiler: its lock would stay closed in the child for ever."""
-    lock: Any = getattr(importlib.import_module("llvmlite.binding.ffi").lib, "_lock", None)
-    if hasattr(os, "register_at_fork") and hasattr(lock, "__enter__"):
-        release = partial(lock.__exit__, None, None, None)
-        os.register_at_fork(before=lock.__enter__, after_in_parent=release, after_in_child=release)
-
-
 def probe(names: list[str]) -> list[str] | None:
     """Those of `names` that a child process could execute; None where no child could tell."""
     if getattr(sys, "frozen", False) or not sys.executable or not hasattr(os, "fork"):
@@ -231,8 +206,6 @@ def claimed(store: ObjectCache) -> tuple[str, dict[str, bool]]:
     """LLVM's name of this processor, and the sets that it claims or not, remembered on disk."""
     key = ""
     if store.directory is not None:
-        from burn.backend.cpu.identity import identity  # stands on native code, which asks for LLVM from here
-
         told = identity()
         key = kernel_key(f"claims\n{told}", machine()) if told else ""
     known = store.load(key) if key else None

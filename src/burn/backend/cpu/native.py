@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from burn.backend.cpu.cache import default_cache, kernel_key
-from burn.backend.cpu.features import require_llvm
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.repeating_code import REPEATING
 from burn.backend.cpu.team_code import TEAM_SYMBOLS, has_threads, team_code
 from burn.cube.images import Unlinkable, is_supported, link, map_image
