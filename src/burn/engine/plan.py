@@ -8,9 +8,9 @@ who reads what until when.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn.engine.lower.calls import Calls
 from burn.engine.lower.chunks import lower_in_chunks
 from burn.engine.lower.columns import lower_column

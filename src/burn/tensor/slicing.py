@@ -17,10 +17,10 @@ import builtins
 import operator
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, ShapeError
 
 Range = tuple[int, int, int]

@@ -20,7 +20,6 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from burn.backend.cpu.identity import identity
 from burn.backend.cpu.listed import described
 from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.probe import INSTRUCTIONS
+from burn.classes import dataclass
 from burn.cube.targets.llvm.cpu import AVX2, AVX512, BASELINE, SSE4
 
 NATIVE = "native"
