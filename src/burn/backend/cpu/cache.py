@@ -14,13 +14,11 @@ of one. A folder that cannot be used costs one warning and the time of compiling
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import importlib
 import os
 import re
-import secrets
 import stat
 import struct
 import sys
@@ -149,7 +147,7 @@ class ObjectCache:
         """Have a file of the folder hold these parts, one after the other; False where that cannot be done."""
         if self.directory is None or not self._usable(create=True):
             return False
-        unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
+        unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{os.urandom(8).hex()}"
         size = 0
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -352,6 +350,8 @@ def default_cache() -> ObjectCache:
 
 def clear_cache_command(arguments: Sequence[str] | None = None) -> int:
     """`burn clear-cache`: remove every compiled kernel from the disk."""
+    import argparse  # of no use to those who only compute
+
     parser = argparse.ArgumentParser(prog="burn clear-cache", description="Remove every compiled kernel from the disk.")
     parser.parse_args(arguments)
     store = ObjectCache(cache_directory())

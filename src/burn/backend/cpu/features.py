@@ -20,14 +20,15 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
 from burn.backend.cpu.cache import ObjectCache, default_cache, kernel_key
+from burn.backend.cpu.identity import identity
 from burn.backend.cpu.listed import described
-from burn.backend.cpu.llvm import require_llvm as require_llvm
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.probe import INSTRUCTIONS
+from burn.classes import dataclass
 from burn.cube.targets.llvm.cpu import AVX2, AVX512, BASELINE, SSE4
 
 NATIVE = "native"
@@ -205,8 +206,6 @@ def claimed(store: ObjectCache) -> tuple[str, dict[str, bool]]:
     """LLVM's name of this processor, and the sets that it claims or not, remembered on disk."""
     key = ""
     if store.directory is not None:
-        from burn.backend.cpu.identity import identity  # stands on native code, which asks for LLVM from here
-
         told = identity()
         key = kernel_key(f"claims\n{told}", machine()) if told else ""
     known = store.load(key) if key else None

@@ -1,4 +1,4 @@
-"""LLVM's binding, loaded when code is compiled and not before."""
+"""The compiler: imported when something must be compiled, and not before."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ call, never from the step, so one array serves serial and parallel runs at once.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.repeating_code import REPEATING
 from burn.backend.cpu.team_code import TEAM_SYMBOLS, has_threads, team_code
+from burn.classes import dataclass
 from burn.cube.images import Unlinkable, is_supported, link, map_image
 
 WORDS = 4

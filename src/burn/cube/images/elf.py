@@ -6,11 +6,11 @@ All offsets are checked against the bounds of the file before they are used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.cube.images.image import PAGE, Unlinkable
 
 Array = np.ndarray[Any, Any]

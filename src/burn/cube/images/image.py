@@ -12,7 +12,8 @@ Reading is strict, so that a damaged file is refused here. Whether the code may 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from burn.classes import dataclass
 
 MAGIC = b"BURNIMG\0"
 VERSION = 1

@@ -6,12 +6,13 @@ Wherever a number may depend on sizes it is a `Linear`: an int, or an expression
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from burn.classes import dataclass
 from burn.dim import Dim, Linear
 
 if TYPE_CHECKING:
