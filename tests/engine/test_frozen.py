@@ -20,10 +20,11 @@ from burn.backend.cpu.frozen.fixed import FixedPlan
 from burn.backend.cpu.frozen.form import NotFrozen
 from burn.backend.cpu.pool import share
 from burn.engine.runtime import with_constants
-from burn.errors import IndexingError
+from burn.errors import BurnError, DTypeError, IndexingError
 from burn.symbolic import Assumptions
 from tests.engine.recorded import Array, Recorded, recording, traced
 from tests.fuzz.programs import running, seeds
+from tests.fuzz.programs.reference import evaluate
 
 SEEDS = range(5_000_000, 5_000_024)
 
@@ -269,3 +270,52 @@ def test_programs_of_several_shapes_that_need_the_host_are_refused(engine: Any) 
     twice = traced(lambda x: x.exp(), ((rows * 2,), "f32"))
     with pytest.raises(NotFrozen, match="no input has s"):
         engine.prepare_fixed(twice, {})
+
+
+def function_of(program: Any) -> Any:
+    """A random program as a function of tensors."""
+
+    def function(*given: Any) -> tuple[Any, ...]:
+        values = dict(zip(program.inputs, given))
+        for step in program.steps:
+            if step.makes:
+                values[step.out] = evaluate(step, values)
+        return tuple(values[number] for number in program.outputs)
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_with_named_sizes_serve_others(seed: int, engine: Any) -> None:
+    program, chooser, found = seeds.draw(seed), random.Random(seed), Assumptions()
+    usual = sorted({size for given in program.inputs.values() for size in given.shape if size > 1})
+    named = {size: found.symbol(size) for size in usual if chooser.random() < 0.7}
+    function, arrays = function_of(program), list(program.arrays().values())
+
+    def shaped(sizes: dict[int, Any]) -> list[tuple[tuple[Any, ...], str]]:
+        return [(tuple(sizes.get(n, n) for n in given.shape), given.dtype) for given in program.inputs.values()]
+
+    try:
+        fixed = engine.prepare_fixed(traced(function, *shaped(named)), {})
+    except (NotFrozen, DTypeError):  # a step is NumPy's, or asks for the number of a size in a way that there is not
+        pytest.skip("not for named sizes")
+    for turn in range(4):
+        sizes = {n: n if turn == 0 else max(1, n + chooser.choice((-1, 1, 2, n))) for n in named}
+        given = [np.resize(array, shape) for array, (shape, _) in zip(arrays, shaped(sizes))]
+        try:
+            plain = traced(function, *shaped(sizes))
+        except BurnError:  # the program is for some sizes only
+            assert turn
+            continue
+        wanted = engine.prepare_fixed(plain, {})(given)
+        try:
+            made = fixed(given)
+        except DoesNotFit:
+            assert turn
+            continue
+        for ours, theirs in zip(made, wanted, strict=True):
+            assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+            if ours.dtype.kind == "f" and ours.dtype.itemsize > 2:
+                np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+            else:
+                np.testing.assert_array_equal(ours, theirs)
