@@ -285,7 +285,14 @@ def function_of(program: Any) -> Any:
     return function
 
 
-@pytest.mark.parametrize("seed", range(20))
+WITHOUT_TENSORS_OF_THEIR_OWN = [
+    seed
+    for seed in range(40)
+    if not any(name in step.code for step in seeds.draw(seed).steps for name in running.MADE_INSIDE)
+]
+
+
+@pytest.mark.parametrize("seed", WITHOUT_TENSORS_OF_THEIR_OWN)
 def test_random_programs_with_named_sizes_serve_others(seed: int, engine: Any) -> None:
     program, chooser, found = seeds.draw(seed), random.Random(seed), Assumptions()
     usual = sorted({size for given in program.inputs.values() for size in given.shape if size > 1})
