@@ -3,9 +3,8 @@
     python -m benches.generation                         # milliseconds a token, and whether tokens are equal
     python -m benches.generation --layers 4 --tokens 50 --blocks 7
 
-The model is exported by PyTorch with open sizes: tokens and the keys and values so far go in, logits and longer keys and
-values come out. Each block starts from one token with a fresh set of lengths that this process has seen before only in the
-blocks before it; the first block is told apart, since every length is new there.
+The model is exported by PyTorch with open sizes: tokens and the keys and values so far go in, logits and longer keys
+and values come out. In the first block every length is new; the ones after it meet the same lengths again.
 """
 
 from __future__ import annotations

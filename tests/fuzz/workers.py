@@ -29,6 +29,7 @@ KINDS = {
     "layers": "tests.fuzz.layers",
     "onnx": "tests.fuzz.graphs.seeds",
     "stored": "tests.fuzz.stored",
+    "sizes": "tests.fuzz.sizes",
 }
 RENEWED = 200
 """Seeds a process tries before it is replaced."""

@@ -41,12 +41,26 @@ Place = tuple[int, int]  # a leaf, and one of its dims
 class Opened:
     """A capture that holds for every size for which its assumptions do."""
 
-    def __init__(self, capture: Capture, assumptions: Assumptions, places: list[list[Place]]) -> None:
-        self.capture, self.names, self.assumptions = capture, assumptions.names, assumptions
+    def __init__(self, capture: Capture, assumptions: Assumptions, places: list[list[Place]], call: Call) -> None:
+        self.capture, self.assumptions = capture, assumptions
         self._places, self._holds = places, assumptions.function()
+        self._open = {place for together in places for place in together}
+        self._closed = self._closed_sizes(call)
+
+    def _closed_sizes(self, call: Call) -> list[int]:
+        """The sizes of a call that are the same in every call which this capture serves."""
+        return [
+            size
+            for leaf, tensor in enumerate(call.leaves)
+            if isinstance(tensor, Tensor)
+            for dim, size in enumerate(tensor.shape)
+            if (leaf, dim) not in self._open
+        ]
 
     def at(self, call: Call) -> Capture | None:
         """The capture for the sizes of a call of the same kind; None where it does not hold for them."""
+        if self._closed_sizes(call) != self._closed:
+            return None
         numbers: list[int] = []
         for places in self._places:
             found = {call.leaves[leaf].shape[dim] for leaf, dim in places}
@@ -60,7 +74,7 @@ class Opened:
             call.surroundings, call.args, call.kwargs
         ):
             return None
-        return bound(whole, Sizes(self.names, numbers))
+        return bound(whole, Sizes(self.assumptions.names, numbers))
 
 
 def bound(whole: Capture, sizes: Sizes) -> Capture:
@@ -142,7 +156,7 @@ class OpenSizes:
             values = tuple(each[leaf][dim] for each in family.shapes)
             if leaf >= call.given:  # in the closure or a mutable object: of one size for good
                 return []
-            if min(values) < 1:
+            if shapes[leaf][dim] < 2:  # one broadcasts, and nothing is empty: each has a capture of its own
                 return []
             together.setdefault(values, []).append((leaf, dim))
         return list(together.values())
@@ -167,7 +181,7 @@ class OpenSizes:
                 return None
             found = second[0]
             found.prepare(tuple(_is_given(source, self._donate, call) for source in found.sources))
-            return Opened(found, assumptions, places)
+            return Opened(found, assumptions, places, call)
         except Exception:  # what cannot be done with sizes that may be any, or what the call itself raises once more
             return None
 

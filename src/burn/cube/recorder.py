@@ -117,7 +117,7 @@ class Recorder:
             self._check(name, each)
             depth = max(depth, each.scope.depth)
             width = max(width, each.width)
-        if any(each.width not in (1, width) for each in operands):
+        if width != 1 and any(each.width not in (1, width) for each in operands):
             raise KernelError(f"{name}: vector widths {', '.join(str(each.width) for each in operands)} differ")
         folded = fold(name, operands)
         if folded is not None:

@@ -38,15 +38,20 @@ def _operation(operation: Operation, varying: set[Value], inside: bool) -> None:
 
 
 def _carried(operation: Operation, varying: set[Value], inside: bool) -> None:
-    """A carried value varies if its first value does, or if an iteration makes it so."""
+    """A carried value varies if its first value does, or if an iteration makes it so: then the body is seen again."""
     body = operation.regions[0]
     given = body.arguments[1:] if operation.name == "serial" else operation.results
-    before = -1
-    while before != len(varying):
-        before = len(varying)
-        for index, first in enumerate(operation.operands[1:]):
-            if first in varying or body.results[index] in varying:
-                varying.update((given[index], operation.results[index]))
+    carried = list(zip(operation.operands[1:], body.results, given, operation.results, strict=False))
+
+    def spread() -> bool:
+        found = [pair for first, made, *pair in carried if first in varying or made in varying]
+        new = {each for pair in found for each in pair if each not in varying}
+        varying.update(new)
+        return bool(new)
+
+    spread()
+    _region(body, varying, inside=inside)
+    while spread():
         _region(body, varying, inside=inside)
     if operation.name == "reduce" and any(each in varying for each in operation.results):
         varying.update(operation.results)

@@ -20,6 +20,7 @@ from burn.ops.memory import Memory
 from burn.ops.op import Op
 from burn.scalar import Scalar
 from burn.shape import Shape, broadcast, broadcast_all
+from burn.symbolic import Symbolic
 
 if TYPE_CHECKING:
     from burn.tensor import Tensor
@@ -32,7 +33,7 @@ Call = Callable[..., Any]
 NOTHING: Any = object()
 """Stands for an argument that was not given."""
 
-NUMBERS = (int, float, np.number, np.bool_, Scalar)
+NUMBERS = (int, float, np.number, np.bool_, Scalar, Symbolic)
 
 
 def set_tensor_class(cls: type) -> None:
@@ -141,7 +142,7 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
         tensor, number = weak_number(op, tensor, number, exact)
         tensor = coerce(op, tensor) if tensor.dtype not in accepts else tensor
         device, kernel = tensor.device, tensor.device.kernels[op]
-        if tensor.dtype.is_float and number.__class__ is not Scalar:
+        if tensor.dtype.is_float and number.__class__ not in (Scalar, Symbolic):
             number = float(number)
         handle = kernel(tensor.handle, number) if position else kernel(number, tensor.handle)
         return Tensor(handle, device, result or tensor.dtype, tensor.shape)

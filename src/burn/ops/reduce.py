@@ -19,6 +19,7 @@ from burn.ops.declare import anything, composite, numeric, prepared, primitive
 from burn.ops.dispatch import cast_to
 from burn.ops.op import Op
 from burn.shape import Shape, axes, axis
+from burn.symbolic import is_symbolic
 
 if TYPE_CHECKING:
     from burn.device import Device
@@ -300,10 +301,16 @@ def _count(shape: Shape, result: Shape) -> int:
     return shape.num_elements() // builtins.max(result.num_elements(), 1)
 
 
+def _divisor(shape: Shape, result: Shape) -> Any:
+    """The same as what a mean divides by: a float, or a size that may be another one."""
+    count = _count(shape, result)
+    return count if is_symbolic((count,)) else float(count)
+
+
 @composite(
     rule=reduction_rule,
     prepare=prepared(numeric),
-    vjp=dict(x=lambda g, x_shape: (g / float(_count(x_shape, g.shape) or 1)).expand(x_shape)),
+    vjp=dict(x=lambda g, x_shape: (g / (_divisor(x_shape, g.shape) or 1.0)).expand(x_shape)),
 )
 def mean_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     """Average along several dims, which are kept with size 1. Integers are truncated towards zero.
@@ -313,7 +320,7 @@ def mean_dims(x: Tensor[B], dims: Dims) -> Tensor[B]:
     """
     if x.dtype.is_float:
         total = widened(x).sum_dims(dims)
-        return cast_to(total / float(_count(x.shape, total.shape)), x.dtype)
+        return cast_to(total / _divisor(x.shape, total.shape), x.dtype)
     total = (x if x.dtype is u64 else cast_to(x, i64)).sum_dims(dims)
     return cast_to(total.div(_count(x.shape, total.shape)), x.dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from burn.cube.ir import Buffer, Value
-from burn.dtype import DType, bool_, f64, u64
+from burn.dtype import DType, bool_, f32, f64, i64, u64
 from burn.engine.lower.elements import computed
 from burn.engine.lower.loop import Argument
 from burn.engine.lower.masks import Mask
@@ -14,7 +14,7 @@ from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.engine.target import target, tile_sizes
 from burn.program.program import Constant, Node, Program, Scalar
-from burn.symbolic import room, typical
+from burn.symbolic import is_symbolic, room, typical
 
 Key = tuple[str, int]  # "load", "store" or "draw", and the number of a value
 
@@ -118,6 +118,12 @@ class LoopParts(KernelWriter):
             self.arguments.append(Argument("scalar", operand.slot, dtype=dtype))
         return self.scalars[key]
 
+    def _constant(self, operand: Constant, dtype: DType) -> Value:
+        """A number of the program; a size is an argument, since it may be another one."""
+        if is_symbolic((operand.value,)) and dtype in (f32, f64, i64):
+            return self.b.cast(self.size(operand.value), dtype)
+        return self.b.const(dtype, operand.value)
+
     # Draws
 
     def _declare_draws(self, length: int) -> None:
@@ -211,7 +217,7 @@ class LoopParts(KernelWriter):
                 operands.append(self.scalars[operand.slot, dtype])
             else:
                 assert isinstance(operand, Constant)
-                operands.append(self.b.const(dtype, operand.value))
+                operands.append(self._constant(operand, dtype))
         assert node.op.element is not None
         value: Value = node.op.element(self.b, *operands, *node.attributes)
         wanted = computed(self.program.values[node.results[0]].dtype)
