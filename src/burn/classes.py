@@ -36,6 +36,13 @@ else:
     _UNUSUAL = ("ClassVar", "InitVar", "KW_ONLY")
     _OWN = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__getstate__", "__setstate__")
 
+    class _Factory:
+        def __repr__(self):
+            return "<factory>"
+
+    _FACTORY = _Factory()
+    """Stands in signatures for what is made anew by each call."""
+
     def _is_plain(cls, options):
         """Whether the class is made here."""
         members = cls.__dict__
@@ -93,7 +100,7 @@ else:
 
     def _init(cls, fields, frozen):
         """The constructor, the one method that is compiled: a call of it must not cost more than elsewhere."""
-        known = {"_made": MISSING, "_set": object.__setattr__, "__name__": cls.__module__}
+        known = {"_made": _FACTORY, "_set": object.__setattr__, "__name__": cls.__module__}
         parameters, lines = [], []
         for number, each in enumerate(fields):
             name, value = each.name, each.name
