@@ -22,6 +22,7 @@ else:
     import abc
     import operator
     import reprlib
+    import sys
     from dataclasses import MISSING, Field, FrozenInstanceError
 
     def dataclass(cls=None, /, **options):
@@ -35,6 +36,13 @@ else:
     _HERE = {"frozen", "eq", "repr", "slots"}
     _UNUSUAL = ("ClassVar", "InitVar", "KW_ONLY")
     _OWN = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__getstate__", "__setstate__")
+
+    class _Factory:
+        def __repr__(self):
+            return "<factory>"
+
+    _FACTORY = _Factory()
+    """Stands in signatures for what is made anew by each call."""
 
     def _is_plain(cls, options):
         """Whether the class is made here."""
@@ -93,8 +101,8 @@ else:
 
     def _init(cls, fields, frozen):
         """The constructor, the one method that is compiled: a call of it must not cost more than elsewhere."""
-        known = {"_made": MISSING, "_set": object.__setattr__, "__name__": cls.__module__}
-        parameters, lines = [], []
+        known = {"_made": _FACTORY, "_set": object.__setattr__}
+        parameters, lines = ["self"], []
         for number, each in enumerate(fields):
             name, value = each.name, each.name
             if each.default_factory is not MISSING:
@@ -106,11 +114,14 @@ else:
                 parameters.append(f"{name}=_default{number}")
             else:
                 parameters.append(name)
-            lines.append(f"  _set(self, {name!r}, {value})" if frozen else f"  self.{name} = {value}")
+            lines.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
         if hasattr(cls, "__post_init__"):
-            lines.append("  self.__post_init__()")
-        exec(f"def __init__({', '.join(['self', *parameters])}):\n" + ("\n".join(lines) or "  pass"), known)
-        function = known["__init__"]
+            lines.append("self.__post_init__()")
+        body = "\n  ".join(lines) or "pass"
+        text = f"def _create({', '.join(known)}):\n def __init__({', '.join(parameters)}):\n  {body}\n return __init__"
+        module, made = sys.modules.get(cls.__module__), {}
+        exec(text, {} if module is None else module.__dict__, made)  # so that it counts as code of that module
+        function = made["_create"](**known)
         function.__annotations__ = {each.name: each.type for each in fields} | {"return": None}
         return function
 

@@ -99,6 +99,12 @@ class Kept:
     sizes: tuple[int, ...] = ()
 
 
+def test_the_constructor_is_code_of_the_module_of_its_class() -> None:
+    """Captures ask whose code runs."""
+    assert Kept.__init__.__globals__ is globals()  # type: ignore[attr-defined]
+    assert not [name for name in globals() if name.startswith("_create")]
+
+
 def test_frozen_values_with_slots_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(Kept("a", (1, 2)))) == Kept("a", (1, 2))
 
