@@ -72,6 +72,14 @@ class Assumptions:
         return len(self.found)
 
 
+class DoesNotFit(Exception):
+    """Inputs of sizes for which what was recorded, and made ready, does not hold: it has to be made for them."""
+
+
+class NotForSizes(Exception):
+    """What was recorded with named sizes cannot be made ready for all of them at once."""
+
+
 class Symbolic:
     """A size that is known in this recording, and may be another one later."""
 

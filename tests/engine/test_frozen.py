@@ -15,13 +15,11 @@ import pytest
 import burn
 from burn import Cpu
 from burn.backend.cpu.frozen import running as frozen_running
-from burn.backend.cpu.frozen.binding import DoesNotFit
 from burn.backend.cpu.frozen.fixed import FixedPlan
-from burn.backend.cpu.frozen.form import NotFrozen
 from burn.backend.cpu.pool import share
 from burn.engine.runtime import with_constants
 from burn.errors import BurnError, DTypeError, IndexingError
-from burn.symbolic import Assumptions
+from burn.symbolic import Assumptions, DoesNotFit, NotForSizes
 from tests.engine.recorded import Array, Recorded, recording, traced
 from tests.fuzz.programs import running, seeds
 from tests.fuzz.programs.reference import evaluate
@@ -265,10 +263,10 @@ def test_callers_with_different_shares_of_the_threads_take_turns(engine: Any, th
 def test_programs_of_several_shapes_that_need_the_host_are_refused(engine: Any) -> None:
     rows = Assumptions().symbol(10)
     program = traced(lambda x: x.argsort(0), ((rows,), "f32"))
-    with pytest.raises(NotFrozen):
+    with pytest.raises(NotForSizes):
         engine.prepare_fixed(program, {})
     twice = traced(lambda x: x.exp(), ((rows * 2,), "f32"))
-    with pytest.raises(NotFrozen, match="no input has s"):
+    with pytest.raises(NotForSizes, match="no input has s"):
         engine.prepare_fixed(twice, {})
 
 
@@ -304,7 +302,7 @@ def test_random_programs_with_named_sizes_serve_others(seed: int, engine: Any) -
 
     try:
         fixed = engine.prepare_fixed(traced(function, *shaped(named)), {})
-    except (NotFrozen, DTypeError):  # a step is NumPy's, or asks for the number of a size in a way that there is not
+    except (NotForSizes, DTypeError):  # a step is NumPy's, or asks for the number of a size in a way that there is not
         pytest.skip("not for named sizes")
     for turn in range(4):
         sizes = {n: n if turn == 0 else max(1, n + chooser.choice((-1, 1, 2, n))) for n in named}

@@ -206,7 +206,9 @@ class Engine(Device):
     def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
         """What runs a program whose inputs in `constants`, by number, never change, and whose run-time numbers neither.
 
-        Nobody writes to the handles of constants, which may be given up once what is made of them is there.
+        Nobody writes to the handles of constants, which may be given up once what is made of them is there. Inputs may
+        have sizes that stand for several: for handles of other sizes the callable raises a `DoesNotFit`, and where
+        there can be no such callable this raises a `NotForSizes`.
         """
         return with_constants(self.prepare_program(program, (False,) * program.inputs), program, constants, numbers)
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from burn.backend.cpu.frozen.fixed import FixedPlan
-from burn.backend.cpu.frozen.form import NotFrozen
 from burn.backend.cpu.frozen.making import is_symbolic, obstacle
 from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
@@ -36,6 +35,7 @@ from burn.engine.runtime import Engine, Fixed, Loop, Plan, with_constants
 from burn.errors import ArgumentError, DeviceError, MissingOperation
 from burn.ops.op import Op
 from burn.program import Program
+from burn.symbolic import NotForSizes
 
 
 class Cpu(HostArrays, Engine):
@@ -134,7 +134,7 @@ class Cpu(HostArrays, Engine):
         if reason is None:
             return FixedPlan(plan, constants, numbers)
         if is_symbolic(program):
-            raise NotFrozen(reason)
+            raise NotForSizes(reason)
         return with_constants(plan, program, constants, numbers)
 
     def prepare_loop(

@@ -359,9 +359,8 @@ def resting_code() -> str:
     code = (RESTING if has_futex() else UNKNOWN).replace("CLOCK", clock())
     text = "".join(f"\\{byte:02x}" for byte in COUNT)
     code = code.replace("COUNT_SIZE", str(len(COUNT))).replace("COUNT_TEXT", text)
-    for name, value in CONSTANTS.items():
-        code = re.sub(rf"\b{name}\b", str(value), code)
-    return with_addresses(code)
+    names = "|".join(CONSTANTS)
+    return with_addresses(re.sub(rf"\b(?:{names})\b", lambda found: str(CONSTANTS[found[0]]), code))
 
 
 def with_addresses(code: str) -> str:

@@ -20,6 +20,7 @@ from burn.backend.cpu.frozen.form import CONSTANT, PLACE, ROOM, STATUS, Frozen
 from burn.backend.cpu.native import WORDS
 from burn.backend.cpu.pool import pool
 from burn.dim import Dim, Linear
+from burn.symbolic import DoesNotFit
 
 Words = NDArray[np.int64]
 
@@ -29,10 +30,6 @@ CONTEXT, STEPS, COUNT, THREADS, BINDING = range(RECORD_WORDS)
 PLACES, SLOTS, ROWS, ROW_COUNT = range(4)
 """Those of a `native.Binding` that are used: numbers are constants here."""
 LINE = 64
-
-
-class DoesNotFit(Exception):
-    """Inputs of shapes for which a frozen plan does not hold: another one has to be made."""
 
 
 class Template:

@@ -27,10 +27,6 @@ RELATIONS = ("==", "!=", ">=")
 Bytes = NDArray[np.uint8]
 
 
-class NotFrozen(Exception):
-    """A program for inputs of several shapes of which no frozen plan can be made: it has to be made for each shape."""
-
-
 class Step(NamedTuple):
     """A kernel over its extent; its slots begin at `slot`."""
 

@@ -21,7 +21,6 @@ from burn.backend.cpu.frozen.form import (
     Form,
     Found,
     Frozen,
-    NotFrozen,
     Slot,
     Step,
 )
@@ -32,7 +31,7 @@ from burn.dim import Dim
 from burn.engine.lower.loop import Argument, Loop, Routine
 from burn.engine.plan import HostCall
 from burn.program.program import Program
-from burn.symbolic import Assumptions, Size, Symbolic, linear, value_of
+from burn.symbolic import Assumptions, NotForSizes, Size, Symbolic, linear, value_of
 from burn.symbolic import is_symbolic as symbolic_sizes
 
 Array = np.ndarray[Any, Any]
@@ -184,7 +183,7 @@ class _Freezing:
                         found.setdefault(name, Found(name, index, position))
         unknown = {name for one in assumptions.values() for name in one.names}.difference(found)
         if unknown:
-            raise NotFrozen(f"no input has {' or '.join(sorted(unknown))} for one of its dims")
+            raise NotForSizes(f"no input has {' or '.join(sorted(unknown))} for one of its dims")
         return tuple(found.values()), tuple(each for one in assumptions.values() for each in one.found)
 
 

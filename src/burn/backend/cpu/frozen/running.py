@@ -16,7 +16,7 @@ import numpy as np
 
 from burn.backend.cpu.addresses import ADDRESS_OF_DATA, KNOWN_LAYOUT, address_of
 from burn.backend.cpu.faults import NO_FAULT, raise_first
-from burn.backend.cpu.frozen.binding import THREADS, Arena, DoesNotFit, Template, Words, arranged
+from burn.backend.cpu.frozen.binding import THREADS, Arena, Template, Words, arranged
 from burn.backend.cpu.frozen.expressions import Numbers
 from burn.backend.cpu.frozen.form import Check, Frozen
 from burn.backend.cpu.frozen.owner import Owner
@@ -26,6 +26,7 @@ from burn.backend.cpu.pool import pool
 from burn.dtype import DType
 from burn.dtype import dtype as as_dtype
 from burn.errors import too_large
+from burn.symbolic import DoesNotFit
 
 Array = np.ndarray[Any, Any]
 Launch = Callable[[Sequence[Array]], list[Array]]
