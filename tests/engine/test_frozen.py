@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -324,3 +327,36 @@ def test_random_programs_with_named_sizes_serve_others(seed: int, engine: Any) -
                 np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
             else:
                 np.testing.assert_array_equal(ours, theirs)
+
+
+FORKED = """
+import os
+import numpy as np
+import burn
+from burn.symbolic import Assumptions
+from tests.engine.recorded import traced
+
+rows = Assumptions().symbol(400)
+fixed = burn.Cpu().below.prepare_fixed(traced(lambda x: x.exp().sum_dim(1), ((rows, 300), "f32")), {})
+x = np.ones((500, 300), np.float32)
+wanted = fixed([x])[0]
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(fixed([x])[0], wanted) and len(fixed([x[:450]])[0]) == 450 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert np.array_equal(fixed([x])[0], wanted)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_runs_it_too() -> None:
+    found = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=False, timeout=100)
+    assert found.returncode == 0, found.stderr
+
+
+def test_two_inputs_that_are_one_array_are_one_constant(engine: Any) -> None:
+    table = draw(10, 6)
+    program = traced(lambda x, u, v: x * u + v, ((10, 6), "f32"), ((10, 6), "f32"), ((10, 6), "f32"))
+    fixed = engine.prepare_fixed(program, {1: table, 2: table})
+    assert fixed.runner.form.constants == (table.nbytes,)
+    np.testing.assert_allclose(fixed([table])[0], table * table + table, rtol=1e-6)

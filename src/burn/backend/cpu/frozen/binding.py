@@ -99,6 +99,11 @@ class Template:
         words[self._places] = places
         return words
 
+    def is_shared(self, words: Words) -> bool:
+        """Whether a step of these words may use several threads."""
+        cut = words[: self.record].reshape(-1, WORDS)
+        return bool((cut[:, 2] > cut[:, 3]).any())
+
 
 def arranged(numbers: Numbers) -> tuple[Words, int]:
     """Where rooms begin, and the bytes of all together."""

@@ -77,7 +77,7 @@ class _Freezing:
         self.given = [n for n in range(self.program.inputs) if n not in constants]
         self.results = [number for number, *_ in plan.allocations]
         self.places = {number: place for place, number in enumerate([*self.given, *self.results])}
-        self.constants: dict[int, int] = {}
+        self.constants: dict[int, int] = {}  # id of an array → its number
         self.contents: list[Bytes] = []
         self.checks: list[Check] = []
 
@@ -162,11 +162,12 @@ class _Freezing:
 
     def _constant(self, number: int) -> int:
         """The number of a constant that a step reads."""
-        found = self.constants.get(number)
+        held = self.computed.get(number)
+        array = self.arrays[number] if held is None else held
+        found = self.constants.get(id(array))  # two inputs may be one array
         if found is None:
-            found = self.constants[number] = len(self.contents)
-            held = self.computed.get(number)
-            self.contents.append(bytes_in(self.arrays[number]) if held is None else held)
+            found = self.constants[id(array)] = len(self.contents)
+            self.contents.append(bytes_in(array))
         return found
 
     def _sizes(self) -> tuple[tuple[Found, ...], tuple[tuple[str, Dim], ...]]:

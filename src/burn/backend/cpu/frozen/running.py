@@ -181,8 +181,8 @@ def _launching(frozen: Frozen, template: Template, owner: Owner) -> Callable[[In
     form = frozen.form
     calm = np.array([NO_FAULT] * len(form.checks), np.int64).tobytes()
     space = {"native": native().run_record, "running": pool().running, "address_of": address_of, "calm": calm}
-    exec(compile(_text(template), __file__, "exec"), space)
-    made = space.pop("made")
+    exec(compile(f"{_text(template, False)}\n{_text(template, True)}", __file__, "exec"), space)
+    made, shared = space.pop("made"), space.pop("made_shared")
     record, checks = 8 * template.record, form.checks
     dtypes = [as_dtype(each.dtype) for each in form.results]
 
@@ -202,29 +202,32 @@ def _launching(frozen: Frozen, template: Template, owner: Owner) -> Callable[[In
         makers = _makers(shapes, dtypes, large)
         keep = words, places, instance.cells, status, instance.arena.memory, frozen
         at = address_of(words) + record
-        launch: Launch = made(at, words, places, instance.cells, makers, shapes, status, fault, keep)
+        make = shared if template.is_shared(words) else made
+        launch: Launch = make(at, words, places, instance.cells, makers, shapes, status, fault, keep)
         return launch
 
     return launching
 
 
-def _text(template: Template) -> str:
-    """The source of what makes the function of a binding."""
+def _text(template: Template, shared: bool) -> str:
+    """The source of what makes the function of a binding, whose steps may be shared among threads or not."""
     form = template.form
     given = [f"x{i}" for i in range(len(form.given))]
     made = range(len(form.results))
     names = [*given, *(f"y{i}" for i in made)]
-    lines = ["def made(record, words, places, cells, makers, shapes, status, fault, keep):"]
+    lines = [
+        f"def {'made_shared' if shared else 'made'}(record, words, places, cells, makers, shapes, status, fault, keep):"
+    ]
     lines.append(f"    {_tuple(f'(make{i}, kind{i})' for i in made)} = makers")
     lines.append(f"    {_tuple(f'shape{i}' for i in made)} = shapes")
     lines += ["    last = 1", "    def launch(given, keep=keep):"]
-    if form.is_shared:
+    if shared:
         lines.append("        nonlocal last")
     lines.append(f"        {_tuple(given)} = given")
     lines += [f"        {_put(place, name)}" for place, name in enumerate(given)]
     for i in made:
         lines += [f"        y{i} = make{i}(shape{i}, kind{i})", f"        {_put(len(given) + i, f'y{i}')}"]
-    if form.is_shared:
+    if shared:
         lines += ["        now = running()", "        if now != last:"]
         lines.append(f"            words[{template.record + THREADS}] = last = now")
     if form.steps:
