@@ -6,6 +6,8 @@ and its contents have the SHA-256 written in its header. Anything else is treate
 rebuilt. Files appear by renaming a finished one, so processes that share a folder never see half
 of one. A folder that cannot be used costs one warning and the time of compiling.
 
+Whole plans with their constants (`burn.backend.cpu.frozen.stored`) lie in the same folder and count in its limit.
+
     cache = default_cache()
     code = cache.load_or_build(kernel_key(program.hash, features.target), lambda: compile_object(...))
 

@@ -6,7 +6,7 @@ file can hold. Its numbers may depend on named sizes, so that one table serves i
 
 - `form`: the data; `expressions`: numbers that depend on sizes, and functions of them;
 - `making`: the form of a plan, and `constants`, which runs what depends on them alone; `rooms`: where values lie;
-- `binding`: a form on memory, for some sizes; `running`: what is called;
+- `binding`: a form on memory, for some sizes; `running`: what is called; `owner`: who gives it memory;
 - `fixed`: the runner of a program in this process, made again when its plan would be another one;
-- `stored`: frozen plans in files, written as in `encoding`.
+- `stored`: frozen plans in files, with forms as in `encoding` and `sums` of what they hold.
 """
