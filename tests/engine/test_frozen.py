@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 import burn
-from burn import Cpu
+from burn import Cpu, Fusion, NdArray
 from burn.backend.cpu.frozen import running as frozen_running
 from burn.backend.cpu.frozen.fixed import FixedPlan
 from burn.backend.cpu.pool import share
+from burn.backend.reference import Reference
 from burn.engine.runtime import with_constants
 from burn.errors import BurnError, DTypeError, IndexingError
 from burn.symbolic import Assumptions, DoesNotFit, NotForSizes
@@ -360,3 +361,12 @@ def test_two_inputs_that_are_one_array_are_one_constant(engine: Any) -> None:
     fixed = engine.prepare_fixed(program, {1: table, 2: table})
     assert fixed.runner.form.constants == (table.nbytes,)
     np.testing.assert_allclose(fixed([table])[0], table * table + table, rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", [Cpu(), Fusion(NdArray()), Fusion(Reference())], ids=repr)
+def test_devices_that_record_take_programs_with_constants(device: Any) -> None:
+    program = traced(lambda x, w: burn.tensor.activation.softmax(x.matmul(w), 1), ((3, 4), "f32"), ((4, 5), "f32"))
+    x, w = (device.below.from_host(draw(*shape)) for shape in ((3, 4), (4, 5)))
+    (made,) = device.prepare_fixed(program, {1: w})([x])
+    product = np.exp(draw(3, 4) @ draw(4, 5))
+    np.testing.assert_allclose(device.below.to_host(made), product / product.sum(1, keepdims=True), rtol=1e-5)

@@ -15,11 +15,7 @@ from typing import Any, TypeVar
 
 from burn.backend.cpu.frozen.form import (
     CONSTANT,
-    PLACE,
     RELATIONS,
-    ROOM,
-    STATUS,
-    WORD,
     Check,
     Described,
     Form,
@@ -127,7 +123,7 @@ class _Reader:
         kernels = tuple(_text(each, _is_symbol) for each in _list(data["kernels"]))
         _hold(len(set(kernels)) == len(kernels), "a kernel twice")
         places = len(given) + len(results)
-        counts = {WORD: 1, ROOM: len(rooms), CONSTANT: len(constants), PLACE: places, STATUS: len(checks)}
+        counts = [1, len(rooms), len(constants), places, len(checks)]  # by kind
         slots = self._slots(counts, constants)
 
         def step(kernel: Any, slot: Any, extent: Any, grain: Any, label: Any) -> Step:
@@ -144,17 +140,21 @@ class _Reader:
             1 + _within(data["threads"] - 1, 1 << 20),
         )  # fmt: skip
 
-    def _slots(self, counts: Mapping[int, int], constants: Sequence[int]) -> tuple[Slot, ...]:
+    def _slots(self, counts: Sequence[int], constants: Sequence[int]) -> tuple[Slot, ...]:
+        """The slots, which are most of a form: looked at in columns."""
         words = _list(self.data["slots"])
-        _hold(len(words) % 3 == 0, "slots that are cut")
-        slots = []
-        for at in range(0, len(words), 3):
-            kind, which, amount = words[at : at + 3]
-            slot = Slot(_within(kind, len(counts)), _within(which, counts[kind]), self._number(amount))
-            if kind == CONSTANT and not isinstance(slot.amount, Dim):
-                _hold(0 <= slot.amount <= constants[which], "a place outside of a constant")
-            slots.append(slot)
-        return tuple(slots)
+        kinds, which, amounts = words[0::3], words[1::3], words[2::3]
+        _hold(len(words) % 3 == 0 and set(map(type, kinds + which)) <= {int}, "slots of another form")
+        _hold(min(kinds, default=0) >= 0 and max(kinds, default=0) < len(counts), "slots of an unknown kind")
+        _hold(all(0 <= at < counts[kind] for kind, at in zip(kinds, which)), "slots of what there is not")
+        whole = [each for each in amounts if type(each) is int]
+        _hold(min(whole, default=0) >= -LARGEST and max(whole, default=0) < LARGEST, "a number that is too large")
+        numbers = [each if type(each) is int else self._number(each) for each in amounts]
+        slots = tuple(map(Slot, kinds, which, numbers))
+        for slot in slots:
+            if slot.kind == CONSTANT and not isinstance(slot.amount, Dim):
+                _hold(0 <= slot.amount <= constants[slot.which], "a place outside of a constant")
+        return slots
 
     def _assumptions(self) -> tuple[tuple[str, Dim], ...]:
         found: list[tuple[str, Dim]] = []
