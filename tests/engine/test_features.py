@@ -27,10 +27,10 @@ from burn.backend.cpu.features import (
     named,
     probe,
     proven,
-    require_llvm,
     runnable,
     select,
 )
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.probe import INSTRUCTIONS
 from burn.backend.cpu.settings import Settings
 from burn.cube import emit_llvm
@@ -202,7 +202,7 @@ PROGRAM = f"""
 import ctypes, json
 import numpy as np
 import llvmlite.binding as llvm
-from burn.backend.cpu.features import require_llvm
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.settings import settings
 
 require_llvm()

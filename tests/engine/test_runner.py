@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from burn.backend.cpu.cache import ObjectCache
 from burn.backend.cpu.pool import Pool
 from burn.backend.cpu.runner import StepArray
 from burn.errors import ArgumentError, MissingOperation
@@ -172,5 +173,6 @@ def test_without_llvmlite_there_is_one_clear_error(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
+    monkeypatch.setattr(native, "default_cache", lambda: ObjectCache(None))  # what is on disk needs no compiler
     with pytest.raises(MissingOperation, match=r"pip install 'burn-dl\[cpu\]'"):
         native.native.__wrapped__()

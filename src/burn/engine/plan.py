@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
+from burn.classes import dataclass
 from burn.engine.lower.calls import Calls
 from burn.engine.lower.chunks import lower_in_chunks
 from burn.engine.lower.columns import lower_column

@@ -11,10 +11,11 @@ Lowering asks nothing else, so that it serves every device with a target.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from burn.classes import dataclass
 from burn.dtype import DType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from burn.scoped import Scoped
 from burn.symbolic import largest

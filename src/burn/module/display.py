@@ -13,11 +13,12 @@ and `custom_content` of a module change this for itself and for what it holds.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.module.fields import field_names
 from burn.module.ignored import Ignored
 from burn.module.param import Param, QuantizedParam

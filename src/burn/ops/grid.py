@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, ShapeError
 from burn.ops.joining import stack
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.dtype import HALVES, from_numpy
 from burn.errors import ArgumentError, ShapeError
 from burn.ops import indexing

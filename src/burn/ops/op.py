@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, BurnError, CallError
 from burn.ops.sizes import bounded
 

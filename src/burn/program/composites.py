@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from burn.classes import dataclass
 from burn.device import Device
 from burn.dtype import DType, f32, i64
 from burn.errors import BurnError

@@ -11,9 +11,9 @@ the shape (batch, *spatial, channels), in row-major memory as every value. A blo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn.dtype import f32, i64
 from burn.ops.op import TABLE, Op
 from burn.program.builder import ProgramBuilder

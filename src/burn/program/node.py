@@ -6,9 +6,9 @@ a program's identity; one that belongs to it is a `Constant`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from burn.classes import dataclass
 from burn.dtype import DType
 from burn.ops.op import Op
 from burn.shape import Shape

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from burn.classes import dataclass
 from burn.environment import is_on
 from burn.program.printer import to_text
 from burn.program.program import Constant, Node, Operand, Program, is_same_number

@@ -7,9 +7,10 @@ same computation are therefore equal, hash equal, and share one compiled plan.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from burn.classes import dataclass
 from burn.program import data as stored
 from burn.program.node import Constant, Node, Operand, Scalar, Value, is_same_number
 

@@ -9,9 +9,9 @@ the drawn number is converted to the int dtype, so `Uniform(0, 10)` gives 0 to 9
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError
 
 

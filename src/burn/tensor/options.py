@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError
 from burn.shape import as_ints
 

@@ -23,11 +23,12 @@ import contextvars
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.dtype import DType, Kind, f16, f32, f64
 from burn.errors import ArgumentError
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, ShapeError
 from burn.symbolic import index
 

@@ -11,11 +11,12 @@ precision take the place of the general ones for data of that precision.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.dtype import DType, f32
 from burn.dtype import dtype as as_dtype
 from burn.errors import ArgumentError

@@ -8,11 +8,11 @@ tensors and one call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, DataError
 from burn.tensor.data import TensorData
 from burn.tensor.methods.creation import place

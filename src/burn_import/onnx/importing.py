@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.passes import prepare
 from burn_import.onnx.passes.patterns import recover

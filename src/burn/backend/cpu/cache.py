@@ -14,21 +14,21 @@ of one. A folder that cannot be used costs one warning and the time of compiling
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import importlib
 import os
 import re
-import secrets
 import stat
 import struct
+import sys
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from burn.errors import ArgumentError
@@ -48,11 +48,20 @@ _UNFINISHED = ".unfinished-"
 _is_object = re.compile(r"[0-9a-f]{64}\.object").fullmatch
 
 
+_is_version = re.compile(rb"^version_version = '([\w.+]+)'$", re.MULTILINE)
+
+
 @cache
 def _llvm_version() -> str:
+    """The version of the compiler, which is not loaded for that where its file of versions is plain."""
+    module = sys.modules.get("llvmlite")
     try:
+        if module is None and (found := find_spec("llvmlite")) is not None and found.origin:
+            plain = _is_version.search(Path(found.origin).with_name("_version.py").read_bytes())
+            if plain:
+                return plain[1].decode("ascii")
         return str(importlib.import_module("llvmlite").__version__)
-    except ImportError:
+    except (ImportError, OSError, ValueError):
         return "none"
 
 
@@ -130,7 +139,7 @@ class ObjectCache:
         if self.directory is None or len(data) > min(LARGEST_OBJECT, self.limit) or not self._usable(create=True):
             return
         header = HEADER.pack(MAGIC, VERSION, len(data), _digest(key.encode()), _digest(data))
-        unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
+        unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}-{os.urandom(8).hex()}"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             with open(os.open(unfinished, flags, 0o600), "wb") as file:
@@ -306,6 +315,8 @@ def default_cache() -> ObjectCache:
 
 def clear_cache_command(arguments: Sequence[str] | None = None) -> int:
     """`burn clear-cache`: remove every compiled kernel from the disk."""
+    import argparse  # of no use to those who only compute
+
     parser = argparse.ArgumentParser(prog="burn clear-cache", description="Remove every compiled kernel from the disk.")
     parser.parse_args(arguments)
     store = ObjectCache(cache_directory())

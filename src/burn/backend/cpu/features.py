@@ -9,27 +9,27 @@ tells what this one does not have.
 
 Of the host's sets, those up to x86-64-v3 (AVX2) are taken from the CPU's flags. Everything above is used only
 after it ran in a child process (`probe.py`), because virtual machines advertise sets and then trap;
-the answer is kept in the disk cache, so only the first process on a machine pays for it.
+the answer is kept in the disk cache, so only the first process on a machine pays for it, and so are the flags, under
+what the processor says of itself (`identity.py`): later processes need no LLVM to know where they are.
 On other architectures LLVM's own description of the host is used.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from burn.backend.cpu.cache import ObjectCache, default_cache, kernel_key
+from burn.backend.cpu.identity import identity
+from burn.backend.cpu.listed import described
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.probe import INSTRUCTIONS
+from burn.classes import dataclass
 from burn.cube.targets.llvm.cpu import AVX2, AVX512, BASELINE, SSE4
-from burn.errors import MissingOperation
 
 NATIVE = "native"
 SETS = ("baseline", "sse4", "avx2", "avx512", "neon", NATIVE)
@@ -152,34 +152,12 @@ def _closed(enabled: frozenset[str]) -> frozenset[str]:
     return enabled
 
 
-def require_llvm() -> Any:
-    """llvmlite's binding module, with the host's target ready; without it there is no engine."""
-    try:
-        llvm: Any = importlib.import_module("llvmlite.binding")
-    except ImportError:
-        raise MissingOperation(
-            "Cpu(): kernels are compiled with llvmlite, which is not installed; write pip install 'burn-dl[cpu]'"
-        ) from None
-    _hold_across_forks()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-    return llvm
-
-
-@cache
-def _hold_across_forks() -> None:
-    """A fork waits until no thread is in the compiler: its lock would stay closed in the child for ever."""
-    lock: Any = getattr(importlib.import_module("llvmlite.binding.ffi").lib, "_lock", None)
-    if hasattr(os, "register_at_fork") and hasattr(lock, "__enter__"):
-        release = partial(lock.__exit__, None, None, None)
-        os.register_at_fork(before=lock.__enter__, after_in_parent=release, after_in_child=release)
-
-
 def probe(names: list[str]) -> list[str] | None:
     """Those of `names` that a child process could execute; None where no child could tell."""
     if getattr(sys, "frozen", False) or not sys.executable or not hasattr(os, "fork"):
         return None
+    import subprocess  # for one process in many
+
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONFAULTHANDLER"}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     try:
@@ -199,13 +177,8 @@ def probe(names: list[str]) -> list[str] | None:
 
 def _cpu_model() -> str:
     """The CPU and the kernel that runs it, as far as the system tells."""
-    lines: set[str] = set()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "hypervisor")
-            lines = {line.strip() for line in file if line.partition(":")[0].strip() in wanted}
-    except OSError:
-        lines = {platform.processor()}
+    wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "hypervisor")
+    lines = list(described(*wanted)) or [platform.processor()]
     return "\n".join([*sorted(lines), platform.machine(), platform.system(), platform.release(), platform.version()])
 
 
@@ -225,9 +198,26 @@ def proven(names: list[str], store: ObjectCache) -> list[str]:
 @cache
 def host_features() -> Features:
     """The CPU of this process."""
-    llvm, architecture = require_llvm(), machine()
+    name, claims = claimed(default_cache())
+    return select(name, claims, lambda names: proven(names, default_cache()), machine())
+
+
+def claimed(store: ObjectCache) -> tuple[str, dict[str, bool]]:
+    """LLVM's name of this processor, and the sets that it claims or not, remembered on disk."""
+    key = ""
+    if store.directory is not None:
+        told = identity()
+        key = kernel_key(f"claims\n{told}", machine()) if told else ""
+    known = store.load(key) if key else None
+    if known is not None:
+        name, _, text = known.decode().partition("\n")
+        return name, {each[1:]: each[0] == "+" for each in text.split(",")}
+    llvm = require_llvm()
     try:
         name, claims = str(llvm.get_host_cpu_name()), dict(llvm.get_host_cpu_features())
     except RuntimeError:  # LLVM cannot tell on some systems
-        name, claims = ("x86-64" if architecture == X86 else "generic"), {}
-    return select(name, claims, lambda names: proven(names, default_cache()), architecture)
+        return ("x86-64" if machine() == X86 else "generic"), {}
+    if key and claims:
+        text = ",".join(f"{'+' if present else '-'}{each}" for each, present in sorted(claims.items()))
+        store.store(key, f"{name}\n{text}".encode())
+    return name, claims

@@ -18,13 +18,13 @@ import os
 import threading
 import weakref
 from collections import deque
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, OutOfMemory
 
 ALIGNMENT = 64

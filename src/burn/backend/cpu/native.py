@@ -16,14 +16,16 @@ call, never from the step, so one array serves serial and parallel runs at once.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
 from burn.backend.cpu.cache import default_cache, kernel_key
-from burn.backend.cpu.features import require_llvm
+from burn.backend.cpu.llvm import require_llvm
 from burn.backend.cpu.repeating_code import REPEATING
 from burn.backend.cpu.team_code import TEAM_SYMBOLS, has_threads, team_code
+from burn.classes import dataclass
+from burn.cube.images import Unlinkable, is_supported, link, map_image
 
 WORDS = 4
 """Words of eight bytes in a step: kernel, slots, extent, grain."""
@@ -226,6 +228,13 @@ def keep_for_ever(value: object) -> None:
 
 def load(code: bytes, symbols: list[str]) -> Loaded:
     """Map an object file for the life of the process and find its functions."""
+    try:
+        mapped = map_image(link({symbols[0]: code})) if is_supported() else None
+    except (Unlinkable, OSError):
+        mapped = None
+    if mapped is not None and mapped.addresses.keys() >= set(symbols):
+        keep_for_ever(mapped)
+        return Loaded({symbol: mapped.addresses[symbol] for symbol in symbols}, mapped)
     llvm = require_llvm()
     machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

@@ -10,11 +10,12 @@ Settings belong to the device, so a plan made under one setting never runs for a
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from burn.backend.cpu.features import NATIVE, SETS, Features, named, runnable
 from burn.backend.cpu.kept import default_limit
+from burn.classes import dataclass
 from burn.environment import is_on
 from burn.errors import ArgumentError, DeviceError
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from burn.backend.cpu.features import Features
+from burn.classes import dataclass
 from burn.engine.target import Target, target
 
 

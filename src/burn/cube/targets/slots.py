@@ -42,6 +42,9 @@ def pack_slots(
     return slots
 
 
+_prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
 class CompiledKernel:
     """A kernel in memory: its address, and whatever must live as long as it does."""
 
@@ -50,8 +53,7 @@ class CompiledKernel:
     def __init__(self, address: int, keep: Any) -> None:
         self.address = address
         self._keep = keep
-        prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self._function = prototype(address)
+        self._function = _prototype(address)
 
     def __call__(self, slots: Slots, first: int, last: int) -> None:
         """Run iterations `first` to `last` of the outermost grid axis. Other Python threads run meanwhile."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel
 from burn.dtype import DType

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from burn.classes import dataclass
 from burn.cube.ir import Kernel
 from burn.dtype import DType
 from burn.engine.lower.recipe import Recipe

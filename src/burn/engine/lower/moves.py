@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn.dtype import DType, bool_
 from burn.engine.lower.copies import copied
 from burn.engine.lower.loop import Loop, Routine

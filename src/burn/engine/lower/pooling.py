@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import DType, i64

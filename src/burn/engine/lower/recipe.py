@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,21 @@ class Recipe:
 def state_of(folder: Path) -> str:
     """A hash of the state of the modules of a folder: the version of the package does not tell checkouts apart."""
     try:
-        states = [(path, path.stat()) for path in sorted(folder.rglob("*.py"))]
+        lines = sorted(_states(str(folder), ""))
     except OSError:
         return ""
-    lines = [f"{path.relative_to(folder)} {state.st_size} {state.st_mtime_ns}" for path, state in states]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _states(folder: str, inside: str) -> Iterator[str]:
+    """A line for each module, with its size and the time of its last change."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                state = entry.stat()
+                yield f"{inside}{entry.name} {state.st_size} {state.st_mtime_ns}"
+            elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
+                yield from _states(entry.path, f"{inside}{entry.name}/")
 
 
 @functools.cache

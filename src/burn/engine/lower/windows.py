@@ -8,10 +8,10 @@ of stride 1 by a part of the taps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
+from burn.classes import dataclass
 from burn.cube.ir import Value
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import DType, f64, i64, u8, u16, u32, u64

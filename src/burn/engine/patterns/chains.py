@@ -7,9 +7,10 @@ themselves elementwise operations on such, read by nobody else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from burn.classes import dataclass
 from burn.dtype import bool_, f32
 from burn.engine.lower.elements import is_term
 from burn.engine.lower.epilogue import Collector

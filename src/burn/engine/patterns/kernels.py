@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn.program.program import Node, Program
 
 Shape = Sequence[int]

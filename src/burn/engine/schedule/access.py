@@ -6,8 +6,7 @@ memory of the value it was taken of. An access is that way: an offset and a stri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from burn.classes import dataclass
 from burn.ops.views import contiguous_strides, expanded
 from burn.program.program import Node
 

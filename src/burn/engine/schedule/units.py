@@ -14,8 +14,9 @@ them, so that `m * b1` is computed where the optimizer's update needs it and not
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from burn.classes import dataclass
 from burn.dtype import bool_, f32, i32, i64
 from burn.engine.schedule.access import Access, viewed, whole
 from burn.engine.schedule.images import is_last

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from burn.classes import dataclass
 from burn.engine.tuning.answers import Answers
 from burn.engine.tuning.modes import OFF, mode
 from burn.engine.tuning.question import Question

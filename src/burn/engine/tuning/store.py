@@ -13,7 +13,6 @@ import contextlib
 import importlib
 import json
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -90,7 +89,7 @@ class Store:
 
     def _write(self, contents: Any) -> None:
         assert self.folder is not None
-        unfinished = self.folder / f".unfinished-{os.getpid()}-{secrets.token_hex(8)}"
+        unfinished = self.folder / f".unfinished-{os.getpid()}-{os.urandom(8).hex()}"
         try:
             unfinished.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
             os.replace(unfinished, self.folder / NAME)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 
 MARGIN = 0.03
@@ -16,6 +15,8 @@ def decide(times: Mapping[str, Sequence[float]], default: str) -> str:
     """The winner, by seconds of each candidate in each round; rounds of one number belong together."""
     if default not in times:
         return default
+    import statistics  # of no use to those who only run plans
+
     own = times[default]
     limit = (1.0 - MARGIN) * statistics.median(own)
     medians = {name: statistics.median(found) for name, found in times.items() if name != default}

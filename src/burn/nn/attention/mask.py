@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.config import Enumeration, variant
 from burn.device import Device, given_device
 from burn.errors import ArgumentError

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
+from burn.classes import dataclass
 from burn.config import Config
 from burn.device import Device
 from burn.errors import ArgumentError, ShapeError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
+from burn.classes import dataclass
 from burn.device import Device
 from burn.errors import ShapeError
 from burn.shape import Shape

@@ -8,9 +8,10 @@ the feed-forward part, but with `norm_first` it is `norm_2` before the attention
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
+from burn.classes import dataclass
 from burn.config import Config
 from burn.device import Device
 from burn.errors import ArgumentError

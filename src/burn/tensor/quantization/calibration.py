@@ -10,9 +10,9 @@ Elements outside of the range become its nearest end, so the error of half a ste
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from burn.classes import dataclass
 from burn.dtype import HALVES, f32
 from burn.errors import ArgumentError, ShapeError
 from burn.tensor.quantization.scheme import CalibrationRange, QuantizationScheme

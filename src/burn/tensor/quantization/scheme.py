@@ -7,9 +7,10 @@ computes scale and zero point from a range of floats. Everything else about quan
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar
 
+from burn.classes import dataclass
 from burn.errors import ArgumentError, ShapeError
 from burn.shape import Shape, as_ints, axis
 from burn.tensor.tensor import Tensor

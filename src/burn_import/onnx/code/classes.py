@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from burn.classes import dataclass
 from burn_import.onnx.code.expression import Form
 from burn_import.onnx.code.fields import Field, Fields
 from burn_import.onnx.code.frame import Line, form_of

@@ -17,11 +17,12 @@ import enum
 import keyword
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn.dtype import DType
 from burn_import.onnx.ir.types import ElementType
 

@@ -7,11 +7,12 @@ the same weights in the same way share one field.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from burn.classes import dataclass
 from burn_import.onnx.code.expression import Expression, first
 from burn_import.onnx.code.hints import is_path
 from burn_import.onnx.code.names import RESERVED, Names

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from burn.classes import dataclass
 from burn.dim import Dim
 from burn_import.functions import MODULES
 from burn_import.onnx.code.expression import Expression, Form

@@ -12,9 +12,9 @@ capture is an ordinary input that happens to be defined outside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from burn.classes import dataclass
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.names import Names
 from burn_import.onnx.ir.types import TensorType, Type

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from burn.classes import dataclass
 from burn_import.onnx.ir.graph import Attribute, Graph
 
 FunctionKey = tuple[str, str, str]  # domain, name, overload

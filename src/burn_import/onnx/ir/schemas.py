@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from burn.classes import dataclass
 
 FILE = Path(__file__).with_name("schemas.json")
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")

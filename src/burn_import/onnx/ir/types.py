@@ -7,13 +7,14 @@ nothing is known about it. A shape of None means that not even the rank is known
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
+from burn.classes import dataclass
 from burn.dim import Dim
 from burn.dtype import DType, dtype
 

@@ -8,9 +8,9 @@ both turns disappear.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn_import.onnx.code.expression import Expression
 from burn_import.onnx.code.fields import Array, Source, Weight
 from burn_import.onnx.ir.graph import Node, Value

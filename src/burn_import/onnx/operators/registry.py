@@ -10,9 +10,9 @@ A row sees the newest version of its operator only: lifting has brought older on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from burn.classes import dataclass
 from burn_import.onnx.passes.infer.context import RULES, Inference
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from burn.classes import dataclass
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.verifier import verify as check

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, Union
 
+from burn.classes import dataclass
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.graph import Attribute, Node, Value
 from burn_import.onnx.ir.types import ElementType

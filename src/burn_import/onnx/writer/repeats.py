@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from burn.classes import dataclass
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.writer.region import Item, Region, Scope, is_host, signature, weighted
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
+from burn.classes import dataclass
 from burn.version import __version__
 from burn_import.onnx.code.classes import Classes, described, model_lines, signature_lines
 from burn_import.onnx.code.expression import literal

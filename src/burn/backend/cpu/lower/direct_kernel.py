@@ -9,11 +9,11 @@ the edges of rows with many taps is that found out when the kernel runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.tiles import MOST_TAPS, Tile
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64

@@ -13,11 +13,11 @@ tiles with many channels, the patches of all of them are mapped first, and there
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.target import features
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64

@@ -7,9 +7,8 @@ vector, neighbouring pixels share the numbers that several of their taps read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from burn.backend.cpu.target import features
+from burn.classes import dataclass
 from burn.engine.lower.windows import Window
 
 MOST_PIXELS, FEWEST_PIXELS = 14, 4

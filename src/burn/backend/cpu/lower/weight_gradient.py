@@ -14,12 +14,12 @@ the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower import tiled_gradient
 from burn.backend.cpu.lower.tiles import GradientTile, gradient_tile
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Kernel, Value
 from burn.dtype import f32, i64

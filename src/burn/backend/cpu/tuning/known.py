@@ -11,6 +11,7 @@ from functools import cache
 from burn.backend.cpu.cache import cache_directory
 from burn.backend.cpu.compiler import lowering
 from burn.backend.cpu.features import host_features
+from burn.backend.cpu.listed import described
 from burn.backend.cpu.pool import pool
 from burn.engine.tuning import asking
 from burn.engine.tuning.answers import Answers
@@ -25,11 +26,9 @@ def machine() -> str:
     """The processor, what of it is used, and which kernels were measured: answers hold for nothing else."""
     wanted = ("vendor_id", "cpu family", "model")
     found: dict[str, str] = {}
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            name, _, value = line.partition(":")
-            if name.strip() in wanted:
-                found.setdefault(name.strip(), value.strip())
+    for line in described(*wanted):
+        name, _, value = line.partition(":")
+        found.setdefault(name.strip(), value.strip())
     processor = " ".join(found[name] for name in wanted if name in found) or platform.processor() or platform.machine()
     return f"{processor}; {host_features().key}; burn {__version__} {lowering()[:16]}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -81,6 +80,8 @@ def _measured(question: Question, default: str, best: Mapping[Question, str], ma
     if default not in contestants:
         return Row(question, default, default, {}, faults)
     times = time_differences(contestants) if len(contestants) > 1 else {}
+    import statistics  # of no use to those who only run plans
+
     medians = {name: statistics.median(found) for name, found in times.items()}
     return Row(question, default, decide(times, default), medians, faults)
 
@@ -89,6 +90,8 @@ def _whole(
     make: Make, inputs: MadeUp, before: Mapping[Question, str], after: Mapping[Question, str]
 ) -> tuple[float, float]:
     """Seconds of the plan with the answers of before and of after."""
+    import statistics
+
     contestants = {"before": Contestant(make(before), inputs), "after": Contestant(make(after), inputs)}
     times = time_whole(contestants)
     return statistics.median(times["before"]), statistics.median(times["after"])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from burn.cube.errors import KernelError
+from burn.cube.images import Unlinkable, is_supported, link, map_image
 from burn.cube.ir import Kernel
 from burn.cube.lowering import lower
 from burn.cube.targets.llvm.checked import CheckedEmitter
@@ -89,7 +90,30 @@ def load_object(contents: bytes, symbol: str = SYMBOL) -> CompiledKernel:
 
 
 def load_objects(contents: Mapping[str, bytes]) -> dict[str, CompiledKernel]:
-    """Code in memory from object files, each under the symbol it defines: together they load four times as fast."""
+    """Code in memory from object files, each under the symbol it defines: together they load four times as fast.
+
+    Most are linked here; LLVM loads those that are not understood, and all of them on systems other than Linux.
+    """
+    found = _linked(contents)
+    rest = {symbol: each for symbol, each in contents.items() if symbol not in found}
+    return found | load_with_llvm(rest) if rest else found
+
+
+def _linked(contents: Mapping[str, bytes]) -> dict[str, CompiledKernel]:
+    """Those of the objects that can be linked without LLVM."""
+    if not contents or not is_supported():
+        return {}
+    try:
+        mapped = map_image(link(contents))
+    except (Unlinkable, OSError):
+        if len(contents) == 1:
+            return {}
+        return {symbol: code for symbol, each in contents.items() for code in _linked({symbol: each}).values()}
+    return {symbol: CompiledKernel(mapped.addresses[symbol], mapped) for symbol in contents}
+
+
+def load_with_llvm(contents: Mapping[str, bytes]) -> dict[str, CompiledKernel]:
+    """The same as `load_objects`, by LLVM's loader."""
     builder = binding().JITLibraryBuilder()
     for symbol, each in contents.items():
         builder.add_object_img(each).export_symbol(symbol)

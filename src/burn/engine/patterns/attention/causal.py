@@ -6,8 +6,7 @@ hidden scores are filled with must make their shares zero; a fill that is given 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from burn.classes import dataclass
 from burn.engine.patterns.attention.form import LATER, TENSOR, Form
 from burn.program.fused import MADE, Reference, Term
 from burn.program.program import Constant

@@ -8,8 +8,7 @@ operations before and after the softmax read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from burn.classes import dataclass
 from burn.dtype import HALVES, f32, i64
 from burn.program.fused import MADE, Fused, Reference, Rows, Term
 from burn.program.program import Constant, Operand

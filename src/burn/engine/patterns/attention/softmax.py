@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from burn.classes import dataclass
 from burn.program.program import Node, Program
 
 DIVISIONS = frozenset(("true_div", "div"))

@@ -9,9 +9,8 @@ replace it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from burn.backend.cpu.target import features
+from burn.classes import dataclass
 from burn.dtype import f32
 from burn.engine.patterns.kernels import Sizes
 from burn.engine.target import target

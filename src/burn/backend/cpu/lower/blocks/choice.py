@@ -6,10 +6,9 @@ sums that are put down between two chunks of channels. No choice changes a resul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from burn.backend.cpu.lower.blocks.stage import POOLING, Block, Stage
 from burn.backend.cpu.lower.tiles import Tile, lanes_for, shared_pixels, tile_of
+from burn.classes import dataclass
 from burn.dtype import f32
 from burn.engine.target import target
 from burn.engine.tuning import pick

@@ -10,13 +10,13 @@ different iterations take them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from burn.backend.cpu.lower.blocks.choice import cut, tile_for
 from burn.backend.cpu.lower.blocks.rows import RowWriter, Source, Sums
 from burn.backend.cpu.lower.blocks.stage import DEPTHWISE, Block, Stage, block_of, operands_of
 from burn.backend.cpu.lower.tiles import Tile
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import f32, i64

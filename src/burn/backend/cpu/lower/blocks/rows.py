@@ -6,12 +6,12 @@ What is read lies in memory or in scratch; a row of it begins wherever the calle
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from burn.backend.cpu.lower.blocks.stage import DENSE, POOLING, Stage
 from burn.backend.cpu.lower.tiles import Tile
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Value
 from burn.dtype import f32

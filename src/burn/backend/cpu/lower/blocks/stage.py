@@ -6,8 +6,7 @@ its epilogue reads; its fused work has the rows before the last one, and the blo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from burn.classes import dataclass
 from burn.engine.lower.windows import Window
 from burn.program.fused import Epilogue
 from burn.program.program import Node, Operand

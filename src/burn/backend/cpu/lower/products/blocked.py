@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.products.choice import DIRECT, FIRST_SCRATCH, GRAIN, INSIDE, PACKED, SCRATCH, Choice
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.packing import Second, first_column, write_panel
 from burn.backend.cpu.lower.products.tile import write_tile
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Value
 from burn.dtype import HALVES, DType, i64

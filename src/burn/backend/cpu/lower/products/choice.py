@@ -8,12 +8,13 @@ depth.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from burn.backend.cpu.features import Features
 from burn.backend.cpu.lower.products.form import Batch, Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile, fits_registers, lanes_of
 from burn.backend.cpu.target import features
+from burn.classes import dataclass
 from burn.engine.tuning import pick
 from burn.symbolic import typical
 

@@ -6,8 +6,7 @@ layer on sequences), and a row that is alone takes such a batch dim as its rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from burn.classes import dataclass
 from burn.dtype import DType, f32
 from burn.engine.schedule.access import Access
 from burn.ops.views import contiguous_strides

@@ -5,11 +5,12 @@ A weight is packed once and stays so while it is the same array; see `burn.engin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from burn.backend.cpu.lower.products.form import Form, Matrix
 from burn.backend.cpu.lower.products.tile import Tile
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Operand, Value
 from burn.dtype import DType

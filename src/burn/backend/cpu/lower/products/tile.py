@@ -11,9 +11,9 @@ same loop serves packed and plain operands, products inside of other kernels, an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from burn.backend.cpu.target import features
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 from burn.dtype import DType, f32

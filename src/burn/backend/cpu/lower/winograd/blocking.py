@@ -8,10 +8,10 @@ waiting for each other: blocks where weights are small, groups of channels where
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from burn.backend.cpu.lower.winograd.maps import Scheme
 from burn.backend.cpu.target import features
+from burn.classes import dataclass
 from burn.dtype import f32
 from burn.symbolic import typical
 

@@ -12,8 +12,8 @@ meet in their maps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from burn.classes import dataclass
 from burn.cube import KernelBuilder
 from burn.cube.ir import Value
 
