@@ -11,7 +11,15 @@ from burn.cube.errors import KernelError
 from burn.cube.interpreter import interpret
 from burn.cube.ir import PARTIALS, Buffer, Kernel, Value
 from burn.cube.targets.c import emit_c
-from burn.cube.targets.llvm import CompiledKernel, compile_object, emit_llvm, host_cpu, load_object, load_objects
+from burn.cube.targets.llvm import (
+    CompiledKernel,
+    assemble_object,
+    compile_object,
+    emit_llvm,
+    host_cpu,
+    load_object,
+    load_objects,
+)
 from burn.cube.verifier import verify
 
 __all__ = [
@@ -21,6 +29,7 @@ __all__ = [
     "KernelBuilder",
     "KernelError",
     "PARTIALS",
+    "assemble_object",
     "Value",
     "compile_object",
     "emit_c",
