@@ -302,9 +302,10 @@ def typical(value: T, few: int = 256) -> T:
     return found
 
 
-def likely(value: Any, usual: int = 64) -> Any:
+def likely(value: int, usual: int = 64) -> int:
     """A number for decisions that any size may live with: that of a size, or a usual one where it is small now."""
-    return max(value.value, usual) if value.__class__ is Symbolic else value
+    size: Any = value
+    return max(size.value, usual) if size.__class__ is Symbolic else value
 
 
 def largest(one: Size, other: Size) -> Size:

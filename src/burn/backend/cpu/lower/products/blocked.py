@@ -110,7 +110,8 @@ class Blocked:
         batches = [tuple(self._size(n) for n in (each.size, each.x, each.y, each.out)) for each in form.batches]
         self.epilogue = EpilogueWriter(b, node, calls, self.arguments)
         parts = (
-            self.tile, choice.second, self.narrow, *["any width"] * self.any_width, len(batches), choice.chunks == 1, choice.splits == 1,
+            self.tile, choice.second, self.narrow, *["any width"] * self.any_width, len(batches), choice.chunks == 1,
+            choice.splits == 1,
             choice.group, choice.before, self.deep,
             *(isinstance(step, int) for step in (sizes.x_across, sizes.y_down, sizes.y_across)),
             *(each.name for each in self.dtypes), *self.epilogue.key_parts(),

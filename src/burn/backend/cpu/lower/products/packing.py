@@ -33,7 +33,7 @@ class Second:
     across: Any
     columns: Value
     narrow: bool
-    """Whether it may have fewer columns than a panel, from where that begins; what else a panel has is never looked at."""
+    """Whether it may end before a panel does; what else that has is never looked at."""
 
 
 def write_panel(
