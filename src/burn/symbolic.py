@@ -297,17 +297,23 @@ def _place() -> str:
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def typical(value: T) -> T:
+def typical(value: T, few: int = 256) -> T:
     """The number of a size, for decisions that are right for any number and best near this one. From then on the size
-    stays in its class: one, 2 to 16, 17 to 256, and so on. What is no size is itself."""
+    stays in its class: one, 2 to `few`, and then up to sixteen times as much each. What is no size is itself."""
     if value.__class__ is not Symbolic:
         return value
     size: Any = value
     low = high = 1
     while high < size.value:
-        low, high = high + 1, high * 16
+        low, high = high + 1, few if high == 1 else high * 16
     found: T = size.value if size >= low and size <= high else number(size)
     return found
+
+
+def likely(value: int, usual: int = 64) -> int:
+    """A number for decisions that any size may live with: that of a size, or a usual one where it is small now."""
+    size: Any = value
+    return max(size.value, usual) if size.__class__ is Symbolic else value
 
 
 def largest(one: Size, other: Size) -> Size:

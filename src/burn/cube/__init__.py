@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from burn.cube.interpreter import interpret
     from burn.cube.ir import PARTIALS, Buffer, Kernel, Value
     from burn.cube.targets.c import emit_c
-    from burn.cube.targets.llvm import CompiledKernel, compile_object, emit_llvm, host_cpu, load_object, load_objects
+    from burn.cube.targets.llvm import (
+        CompiledKernel,
+        assemble_object,
+        compile_object,
+        emit_llvm,
+        host_cpu,
+        load_object,
+        load_objects,
+    )
     from burn.cube.verifier import verify
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "KernelBuilder",
     "KernelError",
     "PARTIALS",
+    "assemble_object",
     "Value",
     "compile_object",
     "emit_c",
@@ -44,6 +53,7 @@ _LATER = {
     "KernelError": "burn.cube.errors",
     "PARTIALS": "burn.cube.ir",
     "Value": "burn.cube.ir",
+    "assemble_object": "burn.cube.targets.llvm",
     "compile_object": "burn.cube.targets.llvm",
     "emit_c": "burn.cube.targets.c",
     "emit_llvm": "burn.cube.targets.llvm",

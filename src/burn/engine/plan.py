@@ -28,7 +28,7 @@ from burn.engine.schedule.arena import plan_arena
 from burn.engine.schedule.prologue import MOST_KEPT, Prologue
 from burn.engine.schedule.units import Schedule, Scheduler, Unit
 from burn.program.program import Constant, Node, Program, Value
-from burn.symbolic import Sizes, value_of
+from burn.symbolic import Sizes, is_symbolic, value_of
 
 
 @dataclass
@@ -247,6 +247,8 @@ class Lowered:
             slots = [argument.value for argument in work.arguments if argument.kind == "scalar"]
             checked = any(argument.kind == "status" for argument in work.arguments)
             if not work.kept or checked or outputs & writes or not found.knows(reads):
+                continue
+            if is_symbolic(map(self.bytes, writes)):  # memory that stays has one size
                 continue
             if isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT:
                 found.add(position, reads, writes, slots)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from burn import cube
 from burn.backend.cpu.cache import default_cache, kernel_key
+from burn.backend.cpu.compiling import compile_together
 from burn.backend.cpu.features import Features
-from burn.cube import CompiledKernel, Kernel, compile_object, load_objects
+from burn.cube import CompiledKernel, Kernel, assemble_object, emit_llvm, load_objects
 from burn.engine.lower import recipe
 from burn.engine.lower.recipe import Recipe, state_of
 
@@ -39,7 +40,7 @@ def load_together(kernels: Iterable[Kernel | Recipe], features: Features, checke
     missing = {key: kernel for key, kernel in keyed if key not in _compiled}
     if not missing:
         return
-    contents = {_symbol(key): _object(key, kernel, features, checked) for key, kernel in missing.items()}
+    contents = _objects(missing, features, checked)
     with _lock:
         wanted = {_symbol(key): key for key in missing if key not in _compiled}  # another thread may have been faster
         loaded = load_objects({symbol: contents[symbol] for symbol in wanted}) if wanted else {}
@@ -49,7 +50,7 @@ def load_together(kernels: Iterable[Kernel | Recipe], features: Features, checke
 def object_of(kernel: Kernel | Recipe, features: Features) -> tuple[str, bytes]:
     """The machine code of a kernel as an object file, and its function: whether this processor could run it or not."""
     key = _key(kernel, features, False)
-    return _symbol(key), _object(key, kernel, features, False)
+    return _symbol(key), _objects({key: kernel}, features, False)[_symbol(key)]
 
 
 def symbol_of(kernel: Kernel | Recipe, features: Features) -> str:
@@ -69,12 +70,23 @@ def _symbol(key: str) -> str:
     return f"kernel_{key[:32]}"
 
 
-def _object(key: str, kernel: Kernel | Recipe, features: Features, checked: bool) -> bytes:
-    def build() -> bytes:
-        written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
-        return compile_object(written, features.name, features.target, symbol=_symbol(key), checked=checked)
+def _objects(kernels: Mapping[str, Kernel | Recipe], features: Features, checked: bool) -> dict[str, bytes]:
+    """The machine code of kernels by their keys, as object files by their functions: from disk, or compiled."""
+    store = default_cache()
+    found = {key: data for key in kernels if (data := store.load(key)) is not None}
 
-    return default_cache().load_or_build(key, build)
+    def writer(key: str, kernel: Kernel | Recipe) -> Callable[[], str]:
+        def write() -> str:
+            written = kernel.kernel() if isinstance(kernel, Recipe) else kernel
+            return emit_llvm(written, features.name, features.target, symbol=_symbol(key), checked=checked)
+
+        return write
+
+    missing = {key: writer(key, kernel) for key, kernel in kernels.items() if key not in found}
+    if missing:
+        assemble = functools.partial(assemble_object, cpu=features.name, features=features.target, checked=checked)
+        found |= compile_together(missing, assemble, store.store)
+    return {_symbol(key): found[key] for key in kernels}
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from burn.engine.lower.recipe import Recipe
 from burn.engine.schedule.access import Access
 from burn.engine.target import grain_of, target
 from burn.ops.views import contiguous_strides
-from burn.symbolic import typical
+from burn.symbolic import likely
 
 Dim = tuple[int, int, int]  # size, stride in the source, stride in the copy
 
@@ -88,7 +88,7 @@ def _ordered(dims: list[Dim]) -> list[Dim]:
     def cost(dim: Dim) -> float:
         size, stride, out = dim
         apart = costs.load_apart * (stride not in (0, 1)) + costs.store_apart * (out != 1)
-        return apart + costs.iteration / max(typical(size), 1)
+        return apart + costs.iteration / max(likely(size), 1)
 
     best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]))
     outer = [*dims[:best], *dims[best + 1 :]]

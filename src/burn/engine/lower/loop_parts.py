@@ -14,7 +14,7 @@ from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule, Unit, is_mask
 from burn.engine.target import target, tile_sizes
 from burn.program.program import Constant, Node, Program, Scalar
-from burn.symbolic import is_symbolic, room, typical
+from burn.symbolic import is_symbolic, likely, room
 
 Key = tuple[str, int]  # "load", "store" or "draw", and the number of a value
 
@@ -87,7 +87,7 @@ class LoopParts(KernelWriter):
         def cost(dim: Dim) -> float:
             size, strides = dim
             jumps = sum(apart[kind] for (kind, _), stride in strides.items() if stride not in (0, 1))
-            return jumps + costs.iteration / max(typical(size), 1)
+            return jumps + costs.iteration / max(likely(size), 1)
 
         best = min(reversed(range(len(dims))), key=lambda position: cost(dims[position]), default=0)
         return [*dims[:best], *dims[best + 1 :], *dims[best : best + 1]]

@@ -5,8 +5,17 @@
 
 from __future__ import annotations
 
-from burn.cube.targets.llvm.compile import compile_object, emit_llvm, load_object, load_objects
+from burn.cube.targets.llvm.compile import assemble_object, compile_object, emit_llvm, load_object, load_objects
 from burn.cube.targets.llvm.cpu import Cpu, host_cpu
 from burn.cube.targets.slots import CompiledKernel
 
-__all__ = ["CompiledKernel", "Cpu", "compile_object", "emit_llvm", "host_cpu", "load_object", "load_objects"]
+__all__ = [
+    "CompiledKernel",
+    "Cpu",
+    "assemble_object",
+    "compile_object",
+    "emit_llvm",
+    "host_cpu",
+    "load_object",
+    "load_objects",
+]

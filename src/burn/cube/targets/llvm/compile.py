@@ -57,8 +57,13 @@ def compile_object(
     checked: bool = False,
 ) -> bytes:
     """The kernel as a relocatable object file for a processor (this machine's, unless told)."""
-    llvm, processor = binding(), _cpu(cpu, features)
     text = emit_llvm(kernel, cpu, features, symbol=symbol, checked=checked)
+    return assemble_object(text, cpu, features, checked=checked)
+
+
+def assemble_object(text: str, cpu: str | None = None, features: str | None = None, *, checked: bool = False) -> bytes:
+    """What `emit_llvm` wrote for a processor as a relocatable object file for it."""
+    llvm, processor = binding(), _cpu(cpu, features)
     machine = _machine(processor, 0 if checked else 3)  # checked code is long, and seldom run twice
     context = llvm.create_context()
     try:

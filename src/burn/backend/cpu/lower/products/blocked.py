@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.backend.cpu.lower.products.choice import DIRECT, FIRST_SCRATCH, GRAIN, INSIDE, PACKED, SCRATCH, Choice
 from burn.backend.cpu.lower.products.form import Form, Matrix
-from burn.backend.cpu.lower.products.packing import Second, first_column, write_panel
+from burn.backend.cpu.lower.products.packing import Second, first_column, is_any_width, write_panel
 from burn.backend.cpu.lower.products.tile import write_tile
 from burn.classes import dataclass
 from burn.cube import KernelBuilder
@@ -71,7 +71,8 @@ class Blocked:
         self.tile = choice.tile
         self.b = KernelBuilder()
         self.arguments: list[Argument] = []
-        self.narrow = form.columns < self.tile.columns
+        self.any_width = is_any_width(form, self.tile)
+        self.narrow = self.any_width or form.columns < self.tile.columns
         self.deep = -(-form.depth // choice.splits) > BLOCK
 
     def write(self, target: int, node: Node | None, calls: Calls, packed: tuple[Packed, Packed], label: str) -> Loop:
@@ -109,7 +110,8 @@ class Blocked:
         batches = [tuple(self._size(n) for n in (each.size, each.x, each.y, each.out)) for each in form.batches]
         self.epilogue = EpilogueWriter(b, node, calls, self.arguments)
         parts = (
-            self.tile, choice.second, self.narrow, len(batches), choice.chunks == 1, choice.splits == 1,
+            self.tile, choice.second, self.narrow, *["any width"] * self.any_width, len(batches), choice.chunks == 1,
+            choice.splits == 1,
             choice.group, choice.before, self.deep,
             *(isinstance(step, int) for step in (sizes.x_across, sizes.y_down, sizes.y_across)),
             *(each.name for each in self.dtypes), *self.epilogue.key_parts(),
@@ -150,6 +152,7 @@ class Blocked:
                     base + index * step for base, step in zip((x_base, y_base, out_base), steps, strict=True)
                 )
             start = first_column(b, tile, panel, sizes.columns, self.narrow)
+            self.limit = sizes.columns - start if self.any_width else sizes.columns
             second, place, step = self._second(sizes, y_base, begin, panel, start)
             with b.serial(blocks) as block:
                 row = b.min((first + block) * self.choice.rows, sizes.rows - self.choice.rows)
@@ -192,7 +195,7 @@ class Blocked:
             return self.y, source, sizes.y_down
         assert self.choice.second == INSIDE
         scratch = b.shared(self.form.dtype, SCRATCH)
-        y = Second(self.y, sizes.y_down, sizes.y_across, sizes.columns, self.narrow)
+        y = Second(self.y, sizes.y_down, sizes.y_across, self.limit, self.narrow)
         write_panel(b, tile, y, source, scratch, b.const(i64, 0), self.depth)
         return scratch, 0, tile.columns
 
@@ -203,7 +206,7 @@ class Blocked:
             across = lane + which * tile.lanes
             where, column = place + row * sizes.of_row + across, start + across
             if self.narrow:
-                with b.when(across < sizes.columns):
+                with b.when(across < self.limit):
                     b.store(self.out, where, self.epilogue.applied(value, where, column))
             else:
                 b.store(self.out, where, self.epilogue.applied(value, where, column))

@@ -16,7 +16,7 @@ from burn.backend.cpu.lower.products.tile import Tile, fits_registers, lanes_of
 from burn.backend.cpu.target import features
 from burn.classes import dataclass
 from burn.engine.tuning import pick
-from burn.symbolic import typical
+from burn.symbolic import typical, value_of
 
 PACKED, INSIDE, DIRECT = "packed", "inside", "direct"
 """How panels of the second operand are read: packed by a step before, packed by each iteration, or where they lie."""
@@ -29,6 +29,9 @@ FIRST_SCRATCH, GROUPS = 1 << 16, (16, 32, 48, 64)
 
 GRAIN = 1 << 17
 """Multiplications below which a product is not worth a second thread."""
+
+FEW_ROWS = 16
+"""Rows, where there may be more or fewer of them in other calls, that have a tile of their own."""
 
 MOST_ROWS, VECTORS = 8, (1, 2, 3, 4, 6, 8, 12)
 
@@ -98,11 +101,11 @@ def choose(form: Form, threads: int, second: str | None = None) -> Choice:
     """The cheapest way; `second` tells that the second operand is packed already."""
     sizes = replace(
         form,
-        rows=typical(form.rows),
+        rows=typical(form.rows, FEW_ROWS),
         columns=typical(form.columns),
         depth=typical(form.depth),
-        x=Matrix(0, 0, typical(form.x.down), typical(form.x.across)),
-        y=Matrix(0, 0, typical(form.y.down), typical(form.y.across)),
+        x=Matrix(0, 0, value_of(form.x.down), value_of(form.x.across)),
+        y=Matrix(0, 0, value_of(form.y.down), value_of(form.y.across)),
         batches=(Batch(typical(form.count), 0, 0, 0),),
         of_row=0,
     )
@@ -119,13 +122,13 @@ def is_possible(form: Form, choice: Choice) -> bool:
     """Whether a product can be computed so: what `tiles`, `_ways`, `_groups` and `_chunks` offer."""
     tile, splits = choice.tile, splits_of(form)
     depth = -(-form.depth // splits)
-    ways = {INSIDE: depth * tile.columns <= SCRATCH, DIRECT: form.columns >= tile.columns}
     packs = choice.group and not choice.before
     return (
         splits == choice.splits
         and tile.rows <= form.rows
         and (tile.vectors == 1 or tile.columns <= form.columns)
-        and ways.get(choice.second, True)
+        and (choice.second != INSIDE or depth * tile.columns <= SCRATCH)
+        and (choice.second != DIRECT or form.columns >= tile.columns)
         and choice.group <= form.rows
         and (not packs or choice.group * depth <= FIRST_SCRATCH)
     )

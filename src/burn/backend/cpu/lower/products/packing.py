@@ -18,6 +18,7 @@ from burn.engine.lower.copies import Packing
 from burn.engine.lower.loop import Argument
 from burn.engine.lower.recipe import Recipe
 from burn.engine.target import grain_of
+from burn.symbolic import is_symbolic, value_of
 
 BLOCK = 64
 """Rows that one iteration packs."""
@@ -32,7 +33,7 @@ class Second:
     across: Any
     columns: Value
     narrow: bool
-    """Whether it has fewer columns than a vector; what else a panel has is never looked at."""
+    """Whether it may end before a panel does; what else that has is never looked at."""
 
 
 def write_panel(
@@ -65,6 +66,11 @@ def _copy(b: KernelBuilder, y: Second, source: Value, target: Buffer, place: Val
         b.store(target, place, b.load(y.buffer, source))
 
 
+def is_any_width(form: Form, tile: Tile) -> bool:
+    """Whether columns, narrower than a tile now, may be more in another call: then every panel looks where they end."""
+    return is_symbolic((form.columns,)) and bool(value_of(form.columns) < tile.columns)
+
+
 def turned(form: Form) -> Form:
     """A form whose second operand is the first of another."""
     first = Matrix(form.x.value, form.x.offset, form.x.across, form.x.down)
@@ -87,14 +93,15 @@ def pack(form: Form, tile: Tile, dtype: DType, target: int) -> Packing:
         Argument("buffer", target, written=True),
         *(Argument("size", size) for size in sizes),
     ]
-    narrow = form.columns < tile.columns
-    parts = (tile.vectors, tile.lanes, dtype.name, form.dtype.name, steps, narrow)
-    recipe = Recipe("pack product", parts, lambda: _kernel(tile, (dtype, form.dtype), steps, narrow))
+    any_width = is_any_width(form, tile)
+    narrow = any_width or form.columns < tile.columns
+    parts = (tile.vectors, tile.lanes, dtype.name, form.dtype.name, steps, narrow, *["any width"] * any_width)
+    recipe = Recipe("pack product", parts, lambda: _kernel(tile, (dtype, form.dtype), steps, narrow, any_width))
     grain = grain_of(BLOCK * tile.columns)
     return Packing(recipe, arguments, panels * blocks, grain, "pack")
 
 
-def _kernel(tile: Tile, dtypes: tuple[DType, DType], steps: list[int | None], narrow: bool) -> Kernel:
+def _kernel(tile: Tile, dtypes: tuple[DType, DType], steps: list[int | None], narrow: bool, any_width: bool) -> Kernel:
     b = KernelBuilder()
     source, target = b.buffer(dtypes[0]), b.buffer(dtypes[1], write=True)
     total, blocks, depth, columns = (b.size() for _ in range(4))
@@ -103,7 +110,7 @@ def _kernel(tile: Tile, dtypes: tuple[DType, DType], steps: list[int | None], na
         panel, first = i // blocks, i % blocks * BLOCK
         start = first_column(b, tile, panel, columns, narrow)
         place = (panel * depth + first) * tile.columns
-        y = Second(source, down, across, columns, narrow)
+        y = Second(source, down, across, columns - start if any_width else columns, narrow)
         write_panel(b, tile, y, first * down + start * across, target, place, b.min(depth - first, BLOCK))
     return b.finish()
 
