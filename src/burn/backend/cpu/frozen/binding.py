@@ -99,6 +99,10 @@ class Template:
         words[self._places] = places
         return words
 
+    def move(self, words: Words, distance: int) -> None:
+        """Have the rooms of a binding so much further on in memory."""
+        words[self._rooms[0]] += distance
+
     def is_shared(self, words: Words) -> bool:
         """Whether a step of these words may use several threads."""
         cut = words[: self.record].reshape(-1, WORDS)
@@ -120,12 +124,14 @@ class Arena:
         self.size = 0
         self.address = 0
 
-    def resize(self, size: int) -> None:
-        """Other memory, of so many bytes: nothing of what it held stays."""
+    def resize(self, size: int) -> int:
+        """Other memory, of so many bytes, which holds nothing of what there was: how much further on it is."""
+        before = self.address
         self.memory = np.empty(0, np.uint8)
         self.memory = np.empty(size + 2 * LINE, np.uint8)
         self.size = size
         self.address = -(-address_of(self.memory) // LINE) * LINE
+        return self.address - before
 
 
 def _pairs(rows: Sequence[tuple[int, int]]) -> tuple[Words, Words]:

@@ -65,7 +65,7 @@ def function_of(form: Form, expressions: Sequence[Dim]) -> Function:
     checks = _tuple(text_of(each.size, names) for each in form.checks)
     lines.append(f"    return {values}, {rooms}, {shapes}, {checks}")
     space: dict[str, Any] = {"__builtins__": {}, "min": min, "max": max}
-    exec(compile("\n".join(lines), __file__, "exec"), space)
+    exec(compile("\n".join(lines), "<frozen plan>", "exec"), space)
     function: Function = space["function"]
     return function
 

@@ -10,7 +10,7 @@ import collections
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,8 @@ MOST_BINDINGS = 32
 SPARSE = 4
 """An arena this many times larger than what every remembered binding needs is given up, from so many bytes on:"""
 WORTH = 1 << 20
+ROOMY = 4
+"""One that grows again grows by a part of it more than it has to."""
 
 
 class Runner:
@@ -91,6 +93,14 @@ class _Ground:
         return made
 
 
+class Bound(NamedTuple):
+    """A binding: what runs it, its words, and the bytes of arena that it needs."""
+
+    launch: Launch
+    words: Words
+    size: int
+
+
 class Instance:
     """What one run at a time needs for itself: an arena, and what is bound to it."""
 
@@ -110,7 +120,7 @@ class Instance:
         self.places = array("q", range(begin, begin + self.cells.nbytes, 8))  # the addresses of addresses
         self.status = np.empty((len(form.checks), 2), np.int64)
         self.status[:] = NO_FAULT
-        self.bindings: collections.OrderedDict[Shapes, tuple[Launch, int]] = collections.OrderedDict()
+        self.bindings: collections.OrderedDict[Shapes, Bound] = collections.OrderedDict()
 
     @property
     def bytes(self) -> int:
@@ -132,7 +142,7 @@ class Instance:
             launch = self.bind(self._of().template.numbers_for(key), key)
         else:
             self.bindings.move_to_end(key)
-            launch = found[0]
+            launch = found.launch
         self.launch, self.key = launch, key
         return launch
 
@@ -140,16 +150,18 @@ class Instance:
         """Write down the plan for some numbers."""
         ground = self._of()
         rooms, size = arranged(numbers)
-        most = max([size, *(needed for _, needed in self.bindings.values())])
-        if size > self.arena.size or (self.arena.size > WORTH and self.arena.size > SPARSE * most):
-            self.bindings.clear()  # they are bound to what is given up here
-            self.key = None
-            self.arena.resize(most)
+        arena, bound = self.arena, self.bindings.values()
+        most = max([size, *(each.size for each in bound)])
+        if size > arena.size or (arena.size > WORTH and arena.size > SPARSE * most):
+            # Sizes that grow, as those of a text, grow on: not with a new arena for each.
+            distance = arena.resize(most + most // ROOMY if 0 < arena.size < size else most)
+            for each in bound:
+                ground.template.move(each.words, distance)
             ground.owner.kept.add(self)
         at = self.places.buffer_info()[0], address_of(self.status)
         words = ground.template.bind(numbers, rooms + self.arena.address, *at)
         launch = ground.launching(self, words, numbers)
-        self.bindings[key] = launch, size
+        self.bindings[key] = Bound(launch, words, size)
         if len(self.bindings) > MOST_BINDINGS:
             self.bindings.popitem(last=False)
         return launch
@@ -181,7 +193,7 @@ def _launching(frozen: Frozen, template: Template, owner: Owner) -> Callable[[In
     form = frozen.form
     calm = np.array([NO_FAULT] * len(form.checks), np.int64).tobytes()
     space = {"native": native().run_record, "running": pool().running, "address_of": address_of, "calm": calm}
-    exec(compile(f"{_text(template, False)}\n{_text(template, True)}", __file__, "exec"), space)
+    exec(compile(f"{_text(template, False)}\n{_text(template, True)}", "<frozen plan>", "exec"), space)
     made, shared = space.pop("made"), space.pop("made_shared")
     record, checks = 8 * template.record, form.checks
     dtypes = [as_dtype(each.dtype) for each in form.results]
@@ -200,7 +212,7 @@ def _launching(frozen: Frozen, template: Template, owner: Owner) -> Callable[[In
             raise_first(status, [Check(each.operation, each.dim, size) for each, size in zip(checks, sizes)])
 
         makers = _makers(shapes, dtypes, large)
-        keep = words, places, instance.cells, status, instance.arena.memory, frozen
+        keep = words, places, instance.cells, status, instance.arena, frozen
         at = address_of(words) + record
         make = shared if template.is_shared(words) else made
         launch: Launch = make(at, words, places, instance.cells, makers, shapes, status, fault, keep)
@@ -273,7 +285,7 @@ def _running(ground: _Ground, conditions: Sequence[str], known: dict[str, Any]) 
         "pop": ground.waiting.pop, "push": ground.waiting.append, "another": ground.another,
         "clock": ground.owner.kept.clock, "DoesNotFit": DoesNotFit,
     }  # fmt: skip
-    exec(compile("\n".join(lines), __file__, "exec"), space)
+    exec(compile("\n".join(lines), "<frozen plan>", "exec"), space)
     run: Launch = space.pop("run")
     return run
 
