@@ -23,9 +23,8 @@ from burn.tensor import activation
 from tests.engine.recorded import traced
 
 WIDTH, HEADS = 384, 6
-SHAPES = (
-    [(1, WIDTH, WIDTH)] * 4 + [(WIDTH,)] * 2 + [(1, WIDTH, 4 * WIDTH), (4 * WIDTH,), (1, 4 * WIDTH, WIDTH), (WIDTH,)]
-)
+WIDE = 4 * WIDTH
+SHAPES = [(1, WIDTH, WIDTH)] * 4 + [(WIDTH,)] * 2 + [(1, WIDTH, WIDE), (WIDE,), (1, WIDE, WIDTH), (WIDTH,)]
 
 OPENING = """
 import sys, time
@@ -40,10 +39,10 @@ native(), pool().context()
 ready = time.perf_counter()
 run = open_stored(sys.argv[1])
 opened = time.perf_counter()
-run([np.zeros((1, 16, int(sys.argv[2])), np.float32)])
+run([np.zeros((3, 50, int(sys.argv[2])), np.float32)])
 end = time.perf_counter()
-steps = (loaded - start, ready - loaded, opened - ready, end - opened)
-print("modules {:.1f} ms, threads {:.1f} ms, the plan {:.1f} ms, its first run {:.1f} ms".format(*(1e3 * x for x in steps)))
+steps = [1e3 * each for each in (loaded - start, ready - loaded, opened - ready, end - opened)]
+print("modules {:.1f} ms, threads {:.1f} ms, the plan {:.1f} ms, its first run {:.1f} ms".format(*steps))
 """
 
 
@@ -86,27 +85,29 @@ def transformer(layers: int) -> Any:
     return device.below.prepare_fixed(program, weights)
 
 
+def of_runs(count: int) -> str:
+    """What a run of a small plan with so many inputs costs."""
+    engine: Any = burn.Cpu().below  # type: ignore[attr-defined]
+    arrays, costs = [np.ones((2, 4), np.float32)] * count, []
+    for rows in (2, Assumptions().symbol(2)):
+        program = traced(lambda *xs: sum(xs[1:], xs[0] * 2.0), *[((rows, 4), "f32")] * count)
+        run = engine.prepare_fixed(program, {}).run
+        costs.append(best(lambda run=run: run(arrays), 3000))  # type: ignore[misc]
+    return f"{count:2} inputs and 1 result: {costs[0]:.2f} us a run, with a size that may be any {costs[1]:.2f} us"
+
+
 def main() -> None:
     """Print all of it."""
     parser = argparse.ArgumentParser(description="What frozen plans cost.")
     parser.add_argument("--layers", type=int, default=12)
     layers = parser.parse_args().layers
-    engine: Any = burn.Cpu().below  # type: ignore[attr-defined]
     for count in (1, 4, 16):
-        arrays = [np.ones((2, 4), np.float32)] * count
-        rows = Assumptions().symbol(2)
-        plain = engine.prepare_fixed(traced(lambda *xs: sum(xs[1:], xs[0] * 2.0), *[((2, 4), "f32")] * count), {})
-        sized = engine.prepare_fixed(traced(lambda *xs: sum(xs[1:], xs[0] * 2.0), *[((rows, 4), "f32")] * count), {})
-        costs = best(lambda: plain.run(arrays), 3000), best(lambda: sized.run(arrays), 3000)
-        print(
-            f"a run with {count:2} inputs and 1 result: {costs[0]:.2f} us, with a size that may be any {costs[1]:.2f} us"
-        )
+        print(of_runs(count))
     start = time.perf_counter()
     fixed = transformer(layers)
-    form, made = fixed.runner.form, time.perf_counter() - start
-    print(
-        f"{layers} layers: {len(form.steps)} steps, {len(form.slots)} slots, {sum(form.constants) / 1e6:.0f} MB: {made:.2f} s"
-    )
+    form, seconds = fixed.runner.form, time.perf_counter() - start
+    megabytes = sum(form.constants) / 1e6
+    print(f"{layers} layers: {len(form.steps)} steps, {len(form.slots)} slots, {megabytes:.0f} MB: {seconds:.2f} s")
     x = np.zeros((3, 50, WIDTH), np.float32)
     fixed([x])
     (instance,) = fixed.runner._ground.waiting
@@ -117,7 +118,7 @@ def main() -> None:
 
     print(f"other sizes: {best(bind, 200):.1f} us")
     key = f"benches.frozen {layers} {burn.get_num_threads()}"
-    print("stored" if fixed.save(key) else "too large for the cache")
+    print("stored" if fixed.save(key) else "too large for the cache", flush=True)
     for _ in range(3):
         subprocess.run([sys.executable, "-c", OPENING, key, str(WIDTH)], check=True)
 
