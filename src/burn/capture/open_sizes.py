@@ -23,7 +23,7 @@ from burn.errors import ArgumentError
 from burn.shape import Shape
 from burn.symbolic import Assumptions, Sizes, Symbolic, is_symbolic, linear
 from burn.tensor import Tensor
-from burn.tree import Structure, opaque_values
+from burn.tree import Structure
 
 if TYPE_CHECKING:
     from burn.capture.trust import Ignore
@@ -274,7 +274,8 @@ def _keeps_a_size(structure: Any) -> bool:
     if structure.__class__ is Symbolic:
         return True
     if isinstance(structure, Structure):
-        return any(map(_keeps_a_size, (*structure.children, structure.token, *opaque_values(structure))))
+        token = getattr(structure.token, "value", structure.token)  # of values that are told by other data
+        return any(map(_keeps_a_size, (*structure.children, token)))
     return isinstance(structure, tuple | list | frozenset) and any(map(_keeps_a_size, structure))
 
 
