@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 LAYERS = [
-    {*"version classes dtype dim symbolic shape errors guesses environment packages html message_pack tree scalar scoped device".split()},
+    {
+        *"version classes dtype dim symbolic shape errors guesses environment packages html message_pack".split(),
+        *"tree scalar scoped device".split(),
+    },
     {"ops"},
     {"tensor"},
     {"program"},
