@@ -110,3 +110,37 @@ def test_the_version_of_the_compiler_is_known_without_it() -> None:
     import llvmlite
 
     assert told == llvmlite.__version__
+
+
+@on_linux
+def test_a_model_from_a_file_runs_without_the_compiler(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    kind = onnx.TensorProto.FLOAT
+    nodes = [
+        onnx.helper.make_node("MatMul", ["x", "w"], ["a"]),
+        onnx.helper.make_node("Relu", ["a"], ["b"]),
+        onnx.helper.make_node("Softmax", ["b"], ["y"]),
+    ]
+    graph = onnx.helper.make_graph(
+        nodes,
+        "graph",
+        [onnx.helper.make_tensor_value_info("x", kind, [2, 33])],
+        [onnx.helper.make_tensor_value_info("y", kind, [2, 5])],
+        [onnx.helper.make_tensor("w", kind, [33, 5], [0.25] * 165)],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, str(tmp_path / "model.onnx"))
+    program = f"""
+import sys
+import numpy as np
+import burn
+from burn_import.onnx import load
+
+model = load({str(tmp_path / "model.onnx")!r}, burn.Cpu())
+for _ in range(3):
+    print(np.asarray(model.run({{"x": np.ones((2, 33), np.float32)}})).tolist())
+print(any(name.startswith("llvmlite") for name in sys.modules))
+"""
+    first, second = (run_program(program, tmp_path / "cache").split("\n") for _ in range(2))
+    assert first[:-2] == second[:-2]
+    assert (first[-2], second[-2]) == ("True", "False")
