@@ -480,9 +480,20 @@ class Compiled(Generic[P, R]):
         """The programs of the captures: what a call runs. They can be stored, with `Program.to_data` and its like."""
         return [capture.program for kinds in self.ready.values() for capture in kinds]
 
+    def open_captures(self) -> int:
+        """How many captures there are that serve many sizes each.
+
+        >>> double = burn.compile(lambda x: x * 2.0, dynamic=True)
+        >>> [double(Tensor.ones([size], burn.Cpu())).sum().item() for size in (3, 5, 8)]
+        [6.0, 10.0, 16.0]
+        >>> double.open_captures()
+        1
+        """
+        return len(self._open_sizes.opened())
+
     def explain(self) -> str:
         """What was captured, and why other calls were not."""
-        parts = []
+        parts = [each.explain() for each in self._open_sizes.opened()]
         for capture in [each for kinds in self.ready.values() for each in kinds]:
             parts.append(f"captured:\n{to_text(capture.program)}")
             if described := capture.plan.describe():

@@ -21,8 +21,9 @@ from burn.capture.recording import Capture, Recording
 from burn.engine.plan import program_at
 from burn.errors import ArgumentError
 from burn.shape import Shape
-from burn.symbolic import Assumptions, Sizes, Symbolic
+from burn.symbolic import Assumptions, Sizes, Symbolic, is_symbolic, linear
 from burn.tensor import Tensor
+from burn.tree import Structure
 
 if TYPE_CHECKING:
     from burn.capture.trust import Ignore
@@ -76,6 +77,19 @@ class Opened:
             return None
         return bound(whole, Sizes(self.assumptions.names, numbers))
 
+    def explain(self) -> str:
+        """Which sizes are open, and what needed one of them to be a number."""
+        values = self.capture.program.values
+        lines = [f"for many sizes: {', '.join(self.assumptions.names)} of the inputs"]
+        for source, value in zip(self.capture.sources, values, strict=False):
+            shape = [str(linear(each)) for each in value.shape]
+            if is_symbolic(value.shape):
+                lines.append(f"  input {source}: [{', '.join(shape)}]")
+        lines += [
+            f"  {condition} since {place} needs the number" for condition, place in self.assumptions.fixed().items()
+        ]
+        return "\n".join(lines)
+
 
 def bound(whole: Capture, sizes: Sizes) -> Capture:
     """A capture with numbers in the place of its sizes. Nothing is lowered or compiled."""
@@ -128,6 +142,10 @@ class OpenSizes:
         family.opened.append(opened_now)
         family.is_closed = len(family.opened) >= MOST_OPENED
         return opened_now.at(call)
+
+    def opened(self) -> list[Opened]:
+        """The captures that hold for many sizes."""
+        return [each for family in self._families.values() for each in family.opened]
 
     def _family(self, call: Call) -> Family | None:
         *rest, described = call.key
@@ -192,7 +210,11 @@ class OpenSizes:
         state, stream = device.generator().state(), device.stream
         recording = Recording(device, call, read, self._ignore, leaves)
         try:
-            capture = recording.capture(recording.run(self._function))
+            after = recording.run(self._function)
+            capture = recording.capture(after)
+            if any(_keeps_a_size(part.structure) for part in after.parts):
+                return None
+            del after
         finally:
             stream.discard()
             device.generator().restore(state)
@@ -243,12 +265,27 @@ def _named_places(dynamic: Any, call: Call) -> Iterable[Place]:
         first += count
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def _keeps_a_size(structure: Any) -> bool:
+    """Whether a tree has a size that may be any among its plain values: it would outlive the call."""
+    if structure.__class__ is Symbolic:
+        return True
+    if isinstance(structure, Structure):
+        token = getattr(structure.token, "value", structure.token)  # of values that are told by other data
+        return any(map(_keeps_a_size, (*structure.children, token)))
+    return isinstance(structure, tuple | list | frozenset) and any(map(_keeps_a_size, structure))
+
+
 def checked_dynamic(dynamic: Any) -> Dynamic:
     """What `burn.compile(dynamic=...)` takes."""
     if dynamic is None or isinstance(dynamic, bool):
         return dynamic
     if isinstance(dynamic, Mapping) and all(
-        isinstance(name, str | int) and (isinstance(dims, int) or all(isinstance(dim, int) for dim in dims))
+        isinstance(name, str | int)
+        and (isinstance(dims, int) or (isinstance(dims, list | tuple | set | range) and all(map(_is_int, dims))))
         for name, dims in dynamic.items()
     ):
         return dict(dynamic)

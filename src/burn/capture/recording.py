@@ -65,11 +65,15 @@ class Capture:
         """Make it ready to run."""
         self.donated = [source for source, given in zip(self.sources, donated, strict=True) if given]
         self._plan = self.device.prepare(self.program, donated)
+        self._count_numbers()
+
+    def _count_numbers(self) -> None:
         results = [template.value for template in self.templates if template.what == "number"]
         self.numbers = Numbers(self.device, len(self.number_positions), self.scalars, results)
 
     def bind_plan(self, sizes: Sizes) -> None:
-        """Take the plan for numbers in the place of sizes that may be any; `program` is for these numbers already."""
+        """Take the plan for numbers in the place of sizes that may be any; the program is for these numbers already."""
+        self._count_numbers()
         plan = self.plan
         if isinstance(plan, AnySize):
             self._plan = plan.at(sizes)

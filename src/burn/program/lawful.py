@@ -17,6 +17,7 @@ from burn.errors import BurnError
 from burn.ops.op import Op
 from burn.program.node import Constant, Node, Operand, Scalar, Value, is_same_number
 from burn.shape import Shape
+from burn.symbolic import is_symbolic
 from burn.tensor import Tensor
 
 
@@ -150,6 +151,8 @@ def _is_element(number: Any, dtype: DType) -> bool:
 
 def _unprepared(op: Op, operands: list[Any]) -> list[str]:
     """Operands that the dispatcher would have changed before it called a kernel."""
+    if is_symbolic((number,)):
+        return dtype.is_float or dtype.is_int
     if op.prepare is None:
         return []
     given = operands[0] if op.variadic else operands

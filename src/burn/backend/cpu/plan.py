@@ -18,7 +18,6 @@ from burn.backend.cpu.instance import Instance
 from burn.backend.cpu.lower.calls import CpuCalls
 from burn.backend.cpu.lower.passes import PASSES
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu.sanitizer import CheckedInstance
 from burn.backend.cpu.target import target_of
 from burn.backend.regions import RegionKernel
 from burn.engine.lower.loop import Loop
@@ -36,6 +35,12 @@ if TYPE_CHECKING:
 MOST_INSTANCES = 4
 
 Made = TypeVar("Made", bound="Plan")
+
+
+def _checked(built: Plan) -> Instance:
+    from burn.backend.cpu.sanitizer import CheckedInstance  # the emitter of checked kernels comes with it
+
+    return CheckedInstance(built)
 
 
 def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
@@ -126,7 +131,7 @@ class Plan(Lowered, BoundPlan):
             if not self.is_current():
                 self._build()
             built = self._built
-        made = CheckedInstance(built) if self.device.settings.sanitize else Instance(built)
+        made = _checked(built) if self.device.settings.sanitize else Instance(built)
         self.device.kept.add(made)
         return made
 

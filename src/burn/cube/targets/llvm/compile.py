@@ -10,10 +10,7 @@ from typing import Any
 from burn.cube.errors import KernelError
 from burn.cube.images import Unlinkable, is_supported, link, map_image
 from burn.cube.ir import Kernel
-from burn.cube.lowering import lower
-from burn.cube.targets.llvm.checked import CheckedEmitter
 from burn.cube.targets.llvm.cpu import Cpu, binding, host_cpu
-from burn.cube.targets.llvm.emitter import Emitter
 from burn.cube.targets.slots import CompiledKernel
 
 SYMBOL = "kernel"
@@ -35,6 +32,10 @@ def emit_llvm(
 ) -> str:
     """The kernel as LLVM IR for a processor (this machine's, unless told); `checked`, it looks before it touches memory
     (see `burn.cube.targets.llvm.checked`)."""
+    from burn.cube.lowering import lower  # all this is of no use to those who only load
+    from burn.cube.targets.llvm.checked import CheckedEmitter
+    from burn.cube.targets.llvm.emitter import Emitter
+
     processor = _cpu(cpu, features)
     emitter = CheckedEmitter if checked else Emitter
     return emitter(lower(kernel, processor.abilities), processor, symbol).run()
