@@ -142,6 +142,8 @@ def _elementwise(op: Op, operands: list[Any]) -> list[str]:
 
 
 def _is_element(number: Any, dtype: DType) -> bool:
+    if is_symbolic((number,)):
+        return dtype.is_float or dtype.is_int
     if dtype.is_float:
         return type(number) in (float, int, bool)
     if dtype.is_bool:
@@ -151,8 +153,6 @@ def _is_element(number: Any, dtype: DType) -> bool:
 
 def _unprepared(op: Op, operands: list[Any]) -> list[str]:
     """Operands that the dispatcher would have changed before it called a kernel."""
-    if is_symbolic((number,)):
-        return dtype.is_float or dtype.is_int
     if op.prepare is None:
         return []
     given = operands[0] if op.variadic else operands
