@@ -272,9 +272,25 @@ def test_programs_of_several_shapes_that_need_the_host_are_refused(engine: Any) 
     program = traced(lambda x: x.argsort(0), ((rows,), "f32"))
     with pytest.raises(NotForSizes):
         engine.prepare_fixed(program, {})
-    twice = traced(lambda x: x.exp(), ((rows * 2,), "f32"))
+    both = traced(lambda x: x.exp(), ((rows + Assumptions().symbol(3),), "f32"))
     with pytest.raises(NotForSizes, match="no input has s"):
-        engine.prepare_fixed(twice, {})
+        engine.prepare_fixed(both, {})
+
+
+def test_sizes_follow_from_dims_that_hold_more_than_them(engine: Any) -> None:
+    found = Assumptions()
+    rows, elsewhere = found.symbol(10), found.symbol(7)
+    assert elsewhere > 3  # of no program here
+    fixed = engine.prepare_fixed(
+        traced(lambda x, y: x.exp() + y.sum(), ((rows * 3 + 1,), "f32"), ((rows + 2,), "f32")), {}
+    )
+    assert len(fixed.runner.form.sizes) == 1
+    for count in (10, 4, 25):
+        x, y = draw(3 * count + 1), draw(count + 2)
+        np.testing.assert_allclose(fixed([x, y])[0], np.exp(x) + y.sum(), rtol=1e-5)
+    for lengths in ((32, 12), (31, 13), (1, 2), (0, 2)):
+        with pytest.raises(DoesNotFit):
+            fixed([draw(*lengths[:1]), draw(*lengths[1:])])
 
 
 def function_of(program: Any) -> Any:

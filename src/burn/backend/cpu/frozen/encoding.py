@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from burn.backend.cpu.frozen.expressions import only_name
 from burn.backend.cpu.frozen.form import (
     CONSTANT,
     RELATIONS,
@@ -134,7 +135,7 @@ class _Reader:
         outputs = tuple(_within(each, places) for each in _list(data["outputs"]))
         for found in self.sizes:
             _hold(_within(found.dim, len(given[_within(found.given, len(given))].shape)) >= 0, "no dim")
-            _hold(given[found.given].shape[found.dim] == Dim(found.name), "a size that is not where it is said to be")
+            _hold(only_name(given[found.given].shape[found.dim]) == found.name, "a size that is not where it is said")
         return Form(
             kernels, steps, slots, given, results, outputs, constants, rooms, checks, self.sizes, self._assumptions(),
             1 + _within(data["threads"] - 1, 1 << 20),

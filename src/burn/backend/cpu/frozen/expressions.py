@@ -47,8 +47,13 @@ def function_of(form: Form, expressions: Sequence[Dim]) -> Function:
         dims = []
     known = set()
     for found in form.sizes:
-        known.add((found.given, found.dim))
-        lines.append(f"    {names[found.name]} = {dims[found.given][found.dim]}")
+        where, dim = dims[found.given][found.dim], form.given[found.given].shape[found.dim]
+        if dim == Dim(found.name):
+            known.add((found.given, found.dim))
+            lines.append(f"    {names[found.name]} = {where}")
+        else:  # that nothing is left of the division is one of the conditions
+            times, more = _parts(dim, found.name)
+            lines.append(f"    {names[found.name]} = ({where} - {text_of(more, names)})//{times}")
     conditions = [f"{names[each.name]} >= {0 if each.name.startswith('?') else 1}" for each in form.sizes]
     for i, each in enumerate(form.given):
         for j, dim in enumerate(each.shape):
@@ -68,6 +73,22 @@ def function_of(form: Form, expressions: Sequence[Dim]) -> Function:
     exec(compile("\n".join(lines), "<frozen plan>", "exec"), space)
     function: Function = space["function"]
     return function
+
+
+def only_name(value: Linear) -> str | None:
+    """The named size that follows from a number, where there is one: that of `3*n + 2` is `n`."""
+    if not isinstance(value, Dim) or not value.is_integral:
+        return None
+    names = value.symbols()
+    return names[0] if len(names) == 1 and _parts(value, names[0])[0] > 0 else None
+
+
+def _parts(value: Linear, name: str) -> tuple[int, int]:
+    """What a named size is multiplied by in a number, and what is added to it; 0 and 0 where there is more to it."""
+    terms = dict(value.terms) if isinstance(value, Dim) else {}
+    if not terms.keys() <= {(name,), ()}:
+        return 0, 0
+    return int(terms.get((name,), 0)), int(terms.get((), 0))
 
 
 def text_of(value: Linear, names: dict[str, str]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from burn.backend.cpu.compiler import compiled, load_together, object_of, symbol_of
 from burn.backend.cpu.frozen.constants import Split, bits_of, compute
+from burn.backend.cpu.frozen.expressions import only_name
 from burn.backend.cpu.frozen.form import (
     CONSTANT,
     PLACE,
@@ -31,7 +32,7 @@ from burn.dim import Dim
 from burn.engine.lower.loop import Argument, Loop, Routine
 from burn.engine.plan import HostCall
 from burn.program.program import Program
-from burn.symbolic import Assumptions, NotForSizes, Size, Symbolic, linear, value_of
+from burn.symbolic import NotForSizes, Size, Symbolic, linear, value_of
 from burn.symbolic import is_symbolic as symbolic_sizes
 
 Array = np.ndarray[Any, Any]
@@ -171,21 +172,38 @@ class _Freezing:
         return found
 
     def _sizes(self) -> tuple[tuple[Found, ...], tuple[tuple[str, Dim], ...]]:
-        """Where the named sizes are read, and what was taken for granted about them."""
+        """Where the named sizes are read, and what was taken for granted about them.
+
+        Assumptions that name others are left out: they are about parts of the recording of which this is none.
+        """
+        assumptions = {id(size.assumptions): size.assumptions for size in self._symbolic()}
+        wanted = dict.fromkeys(name for size in self._symbolic() for name in size.dim.symbols())
         found: dict[str, Found] = {}
-        assumptions: dict[int, Assumptions] = {}
-        for index, number in enumerate(self.given):
-            shape: tuple[Size, ...] = self.program.values[number].shape
-            for position, dim in enumerate(shape):
-                if dim.__class__ is Symbolic:
-                    assumptions[id(dim.assumptions)] = dim.assumptions
-                    name = dim.dim.name
-                    if name is not None:
+        shapes = [tuple(linear(dim) for dim in self.program.values[number].shape) for number in self.given]
+        for plain in (True, False):  # a dim that is a size and nothing else, or one from which it follows
+            for index, shape in enumerate(shapes):
+                for position, dim in enumerate(shape):
+                    name = only_name(dim)
+                    if name is not None and (not plain or dim == Dim(name)):
                         found.setdefault(name, Found(name, index, position))
-        unknown = {name for one in assumptions.values() for name in one.names}.difference(found)
-        if unknown:
-            raise NotForSizes(f"no input has {' or '.join(sorted(unknown))} for one of its dims")
-        return tuple(found.values()), tuple(each for one in assumptions.values() for each in one.found)
+        if not found.keys() >= wanted.keys():
+            unknown = " or ".join(name for name in wanted if name not in found)
+            raise NotForSizes(f"no input has {unknown} for one of its dims")
+        given = [each for one in assumptions.values() for each in one.found if found.keys() >= set(each[1].symbols())]
+        return tuple(found.values()), tuple(given)
+
+    def _symbolic(self) -> Iterator[Symbolic]:
+        """Every size of the program and of what it became that may be another one."""
+        for value in self.program.values:
+            yield from _only_symbolic(value.shape)
+        for loop in self.loops:
+            yield from _only_symbolic([loop.extent, loop.grain])
+            for argument in loop.arguments:
+                yield from _only_symbolic([argument.value if argument.kind == "size" else 0, argument.offset])
+
+
+def _only_symbolic(sizes: Iterable[Size]) -> Iterator[Symbolic]:
+    return (size for size in sizes if size.__class__ is Symbolic)
 
 
 def bytes_in(array: Array) -> Bytes:
