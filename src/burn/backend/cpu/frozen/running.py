@@ -129,11 +129,13 @@ class Instance:
 
     def let_go(self) -> bool:
         """Have nobody keep it for a next run; False where nobody does."""
+        ground = self._ground()
         try:
-            self._of().waiting.remove(self)
+            if ground is not None:
+                ground.waiting.remove(self)
         except ValueError:
             return False
-        return True
+        return ground is not None
 
     def bound(self, key: Shapes) -> Launch:
         """The binding for inputs of these shapes, which is the last one from now on."""
