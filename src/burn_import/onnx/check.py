@@ -11,10 +11,10 @@ import numpy as np
 
 import burn
 from burn import Device
+from burn.dim import Dim
 from burn.packages import missing
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import Imported
-from burn.dim import Dim
 from burn_import.onnx.ir.types import TensorType
 
 

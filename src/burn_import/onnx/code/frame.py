@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from burn.dim import Dim
 from burn_import.functions import MODULES
 from burn_import.onnx.code.expression import Expression, Form
 from burn_import.onnx.code.fields import Fields
 from burn_import.onnx.code.layout import WIDTH, lay_out_statement
 from burn_import.onnx.code.names import RESERVED, Names
-from burn.dim import Dim
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType, TensorType
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from burn_import.onnx.code.expression import Expression, Form, binary, call, literal, product, unary
 from burn.dim import Dim, Operation
+from burn_import.onnx.code.expression import Expression, Form, binary, call, literal, product, unary
 from burn_import.onnx.ir.types import Shape, Size
 
 Resolve = Callable[[str], Expression | None]

@@ -1,7 +1,7 @@
 """The graph that the importer works on: models, graphs, nodes, values, types and sizes; its laws and its text."""
 
-from burn_import.onnx.ir.constant import Constant
 from burn.dim import Dim
+from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.graph import Attribute, Graph, Node, Reference, Value
 from burn_import.onnx.ir.model import Function, Model
 from burn_import.onnx.ir.numbers import Numbers

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from burn.dtype import DType, dtype
 from burn.dim import Dim
+from burn.dtype import DType, dtype
 
 Size: TypeAlias = int | Dim | None
 Shape: TypeAlias = tuple[Size, ...]

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from burn.dim import Dim
 from burn_import.onnx.code.fields import Weight
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.constant import Constant
-from burn.dim import Dim
 from burn_import.onnx.ir.graph import Attribute, Graph, Node, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.names import Names

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from burn.dim import Dim, TooComplex
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir import schemas
-from burn.dim import Dim, TooComplex
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import (
