@@ -42,7 +42,7 @@ def describe(
         "ir_version": model.ir_version,
         "opset": imported.opset,
         "graph": model.graph.name,
-        **ports(model, written),
+        **ports(model),
         "operators": dict(sorted(operators_of(model).items())),
         "parameters": len(written.weights),
         "checksums": {name: _checksum(data) for name, data in files.items() if data is not None},

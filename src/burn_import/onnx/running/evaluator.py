@@ -13,7 +13,8 @@ from typing import Any
 
 import burn
 from burn import Tensor, nn
-from burn.dim import Dim, Operation as Quotient
+from burn.dim import Dim
+from burn.dim import Operation as Quotient
 from burn.symbolic import Symbolic
 from burn_import.onnx.code.expression import Argument, Expression, Form, literal
 from burn_import.onnx.code.fields import Array, Source, Weight
@@ -185,9 +186,7 @@ class Evaluator(Values):
         made: Callable[..., Any] = function
         return Live(made, Form.other)
 
-    def body(
-        self, graph: Graph, inputs: Sequence[Expression | None], number_first: bool = False
-    ) -> list[Expression]:
+    def body(self, graph: Graph, inputs: Sequence[Expression | None], number_first: bool = False) -> list[Expression]:
         return Evaluator(self.held, graph, self)._evaluated(inputs, number_first)
 
     def holds(self, node: Node) -> bool:

@@ -208,6 +208,3 @@ def kinds(first: int, count: int) -> Callable[[Slots], Any]:
 def kinds_of(values: Sequence[Any]) -> Any:
     """The answer to `kinds`."""
     return tuple([(np.shape(each), each.dtype.str) for each in values])
-
-
-__all__ = ["LONGEST_ANSWER", "HostStep", "Segment", "Slots", "Tape", "Unknown", "Writer", "content", "kinds", "kinds_of"]

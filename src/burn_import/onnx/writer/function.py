@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from burn_import.onnx.code.expression import Expression, Form, call
 from burn_import.onnx.code.fields import Fields
-from burn_import.onnx.code.frame import form_of
+from burn_import.onnx.code.frame import argument_names, form_of
 from burn_import.onnx.code.hints import moved_from, value_hint
 from burn_import.onnx.code.sizes import shape_comment
 from burn_import.onnx.code.symbols import WORD
@@ -53,8 +53,8 @@ class FunctionWriter(Operands):
         self.plain_fields = region is not None and region.is_structural
         self.done: set[Node] = set()
         self.shared: frozenset[Value] = frozenset()  # what several regions use
-        for value in graph.inputs if parent is None else ():
-            name = self.names.fresh(value.name, "x")
+        names = argument_names(graph, self.names) if parent is None else []
+        for value, name in zip(graph.inputs, names):
             self.parameters.append((value, name))
             self.bind(value, Expression.name(name, form_of(value)))
         if parent is None:
