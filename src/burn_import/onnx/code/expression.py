@@ -277,7 +277,11 @@ def binary(operator: str, left: Argument, right: Argument) -> Expression:
     form = Form.number if one.form is other.form is Form.number else Form.tensor
     first, second = one.bracketed(lower), other.bracketed(upper)
     close = operator == "**" and _OPERAND.match(first) and _OPERAND.match(second)
-    return Expression(f"{first}{operator}{second}" if close else f"{first} {operator} {second}", level, form)
+    known: Any = Unknown.value
+    if Unknown.value not in (one.constant, other.constant) and form is Form.number:
+        known = APPLIED[operator](one.constant, other.constant)
+    text = f"{first}{operator}{second}" if close else f"{first} {operator} {second}"
+    return Expression(text, level, form, constant=known)
 
 
 def unary(operator: str, value: Argument) -> Expression:
@@ -287,7 +291,8 @@ def unary(operator: str, value: Argument) -> Expression:
     if one.is_live:
         return one.applied(_SIGNS[operator], one)
     text = f"({one.text})" if one.precedence == POWER else one.bracketed(UNARY)
-    return Expression(f"{operator}{text}", UNARY, one.form)
+    known = one.constant if one.constant is Unknown.value else _SIGNS[operator](one.constant)
+    return Expression(f"{operator}{text}", UNARY, one.form, constant=known)
 
 
 def conditional(condition: Argument, one: Argument, other: Argument) -> Expression:

@@ -150,7 +150,7 @@ class Evaluator(Values):
         return Live(array, Form.other)
 
     def is_learnt(self, value: Value) -> bool:
-        return False
+        return self.held.weights.has(Weight(value))
 
     @property
     def device(self) -> Expression:

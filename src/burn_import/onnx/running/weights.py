@@ -24,6 +24,9 @@ MOST_TABLES = 4096
 class Weights(Protocol):
     """Where the elements of constants come from."""
 
+    def has(self, source: Source) -> bool:
+        """Whether a constant may have other elements than the graph says."""
+
     def parameter(self, source: Source) -> Array:
         """The elements of a constant, or of a table that a row computed."""
 
@@ -33,6 +36,9 @@ class Weights(Protocol):
 
 class FileWeights:
     """The constants of the graph itself: slices of the file, where that is a file."""
+
+    def has(self, source: Source) -> bool:
+        return False
 
     def parameter(self, source: Source) -> Array:
         return array_of(source)
@@ -73,10 +79,14 @@ class Held:
 
     def parameter(self, weight: Weight) -> Tensor:
         """A constant as a layer would store it."""
-        return self.constant(weight.value) if weight.change is None else self.table(self.weights.parameter(weight))
+        return self.constant(weight.value) if weight.change is None else self._kept(self.weights.parameter(weight))
 
     def table(self, array: Array) -> Tensor:
-        """A table that a row computed; equal ones are one tensor."""
+        """A table that a row computed."""
+        return self._kept(self.weights.parameter(array))
+
+    def _kept(self, array: Array) -> Tensor:
+        """A tensor of some elements; equal ones are one."""
         made = np.ascontiguousarray(array).reshape(array.shape)
         key = (made.dtype.str, made.shape, made.tobytes())
         found = self._tables.get(key)
@@ -115,7 +125,7 @@ class Held:
             *map(plain, settings), **{key: plain(each) for key, each in keywords.items()}
         )
         made = config.init(self.device) if weights else config.init()
-        arrays = self.weights.layer(weights)
+        arrays = self.weights.layer(weights) if weights else {}
         dtypes = {ElementType.from_numpy(array.dtype) for array in arrays.values()} - {ElementType.f32}
         if dtypes:
             made = made.cast(sorted(dtypes, key=lambda each: each.value)[0].burn)
