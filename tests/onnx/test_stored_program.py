@@ -13,10 +13,10 @@ import pytest
 import torch
 
 import burn
+from burn.dim import floor_divide, maximum
 from burn.record import BinFileRecorder, NamedMpkFileRecorder, SafetensorsRecorder
 from burn_import.onnx import OnnxError, RecordType, load, open_program
 from burn_import.onnx.ir import Dim, TensorType
-from burn.dim import floor_divide, maximum
 from burn_import.onnx.ir.types import ElementType, MapType, OptionalType, SequenceType
 from burn_import.onnx.loading import open_files
 from burn_import.onnx.stored.elements import FEW

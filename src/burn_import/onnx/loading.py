@@ -26,6 +26,7 @@ import numpy as np
 import burn
 from burn import Device, Module, Tensor
 from burn.backend.fusion import Fusion
+from burn.module.flat import Flat
 from burn.tensor import TensorData
 from burn.tree import flatten
 from burn_import.onnx import versions
@@ -38,6 +39,7 @@ from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import TensorType
 from burn_import.onnx.running import FileWeights, Runtime
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
+from burn_import.onnx.running.checking import check_nodes
 
 if TYPE_CHECKING:
     from burn_import.onnx.writer import Written
@@ -119,8 +121,7 @@ class Unchanged:
     def __init__(self, module: Any, runtime: Runtime) -> None:
         self.runtime = runtime
         self._module = weakref.ref(module)
-        flat = module.__flat__()
-        self._quick = None if flat is None else flat[0]
+        self._quick: Any = None
         self._leaves, self._structure = flatten(module)
 
     def holds(self, module: Any) -> bool:
@@ -142,13 +143,13 @@ class Unchanged:
 class Origin:
     """What a loaded model begins with: its graph, made ready to run, and how the module is made of it."""
 
-    __slots__ = ("described", "lock", "make", "runtime")
+    __slots__ = ("described", "make", "runtime")
 
     def __init__(self, runtime: Runtime, described: Mapping[str, Any], make: Callable[[], Any]) -> None:
         self.runtime, self.described, self.make = runtime, described, make
-        self.lock = threading.RLock()
 
 
+_BECOMING = threading.RLock()
 _FIELDS: Any = Module.__dict__["__dict__"]
 _ORIGIN: Any = Module.__dict__["_flat"]
 _CLASS: Any = object.__dict__["__class__"]
@@ -161,9 +162,6 @@ class Loaded(Module):
     __slots__ = ()
 
     if not TYPE_CHECKING:
-
-        def __init__(self, origin: Origin) -> None:
-            _ORIGIN.__set__(self, origin)
 
         @property
         def __class__(self) -> type:
@@ -183,30 +181,35 @@ class Loaded(Module):
         def __delattr__(self, name: str) -> None:
             delattr(self._as_module(), name)
 
+    @classmethod
+    def of(cls, origin: Origin) -> Loaded:
+        """A model at its beginning."""
+        made = object.__new__(cls)
+        _ORIGIN.__set__(made, origin)
+        return made
+
     def _as_module(self) -> Any:
         """This model, which is a module from now on."""
-        if type(self) is not Loaded:
-            return self
-        try:
+        with _BECOMING:
             origin: Any = _ORIGIN.__get__(self)
-        except AttributeError:  # another thread has just made it
-            return self
-        with origin.lock:
             if type(self) is Loaded:
                 made = origin.make()
                 cls: Any = type(made)
                 _FIELDS.__get__(self).update(made.__dict__)
-                _ORIGIN.__delete__(self)
+                _ORIGIN.__set__(self, Flat())
                 _CLASS.__set__(self, cls)
                 cls._unchanged = Unchanged(self, origin.runtime)
         return self
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name for arrays by name; lists for sequences, None for absent optionals."""
-        try:
-            return _ORIGIN.__get__(self).runtime.run(inputs)  # type: ignore[no-any-return]
-        except TextOnly:  # a row that can only be written
-            return self._as_module().run(inputs)  # type: ignore[no-any-return]
+        origin: Any = _ORIGIN.__get__(self)
+        if origin.__class__ is Origin:
+            try:
+                return origin.runtime.run(inputs)  # type: ignore[no-any-return]
+            except TextOnly:  # a row that can only be written
+                pass
+        return self._as_module().run(inputs)  # type: ignore[no-any-return]
 
     @property
     def _runtime(self) -> Runtime:
@@ -260,13 +263,14 @@ def load(model: Any, device: Device | None = None) -> Any:
     {'y': array([[1., 0.]], dtype=float32)}
     """
     imported = import_model(model)
+    check_nodes(imported.model)
     place = burn.default_device() if device is None else device
     described = ports(imported.model)
 
     def make() -> Any:
         return instantiate(imported.write(), place, described)
 
-    return Loaded(Origin(Runtime(imported.model, FileWeights(), place, described), described, make))
+    return Loaded.of(Origin(Runtime(imported.model, FileWeights(), place, described), described, make))
 
 
 def open_files(source: Path, weights: Path | None, described: Mapping[str, Any], device: Device) -> Any:

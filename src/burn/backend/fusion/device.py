@@ -29,11 +29,11 @@ from burn.program.program import Constant, Value
 from burn.shape import Shape, broadcast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
-    from burn.engine.runtime import Plan
+    from burn.engine.runtime import Fixed, Plan
     from burn.ops.op import Op
     from burn.program import Program
     from burn.tensor import Tensor
@@ -107,6 +107,20 @@ class Fusion(Decorator[I]):
         if self._engine is not None:
             return self._engine.prepare_program(program, free)
         return NodeByNode(program, self.below)
+
+    def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[Any] = ()) -> Fixed:
+        """What runs a program some of whose inputs, and all of whose run-time numbers, never change."""
+        program = expanded_alone(program, self.keeps, self.float_dtype, self.int_dtype)
+        if self._engine is not None:
+            return self._engine.prepare_fixed(program, constants, numbers)
+        plan = NodeByNode(program, self.below)
+        inputs = [Storage(constants[number]) if number in constants else None for number in range(program.inputs)]
+
+        def run(given: Sequence[Any]) -> list[Any]:
+            others = iter(given)
+            return plan([Storage(next(others)) if each is None else each for each in inputs], list(numbers))
+
+        return run
 
     @property
     def takes_arrays(self) -> bool:

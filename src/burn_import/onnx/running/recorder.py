@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress
 from operator import call
 from typing import Any, ClassVar
 
@@ -19,8 +18,7 @@ from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import MOST_CAPTURED, Stream
 from burn.engine.runtime import Engine, Fixed, NodeByNode
-from burn.program import Program
-from burn.program.composites import expanded_alone, slot_values
+from burn.program.composites import slot_values
 from burn.program.passes import Explanation, remove_dead
 from burn_import.onnx.running.tape import (
     LONGEST_ANSWER,
@@ -117,10 +115,9 @@ class Recorder(Stream):
         with self.lock:
             if not self.entries:
                 return
-            found = [*map(call, self.results)]
-            waiting = [each is not None and each.storage is None for each in found]
-            wanted = tuple(compress(range(len(found)), waiting))
-            handles = [found[number] for number in wanted]
+            found = enumerate(map(call, self.results))
+            waiting = [(number, each) for number, each in found if each is not None and each.storage is None]
+            wanted, handles = tuple([number for number, _ in waiting]), [handle for _, handle in waiting]
             if not wanted:
                 self._reset()
                 return
@@ -158,8 +155,7 @@ class Recorder(Stream):
         numbers = self.numbers()
         if program.scalars > recorded.scalars:
             numbers = slot_values(more, numbers)
-        program = expanded_alone(program, device.keeps, device.float_dtype, device.int_dtype)
-        return prepared(device, program, constants, numbers)
+        return device.prepare_fixed(program, constants, numbers)
 
     # Reads
 
@@ -283,21 +279,6 @@ def _filler(template: list[Any]) -> Any:
         ]
 
     return fill
-
-
-def prepared(device: Fusion[Any], program: Program, constants: dict[int, Any], numbers: list[Any]) -> Fixed:
-    """What runs a program whose constants never change, on a device with an engine or without."""
-    below = device.below
-    if isinstance(below, Engine):
-        return below.prepare_fixed(program, constants, numbers)
-    plan = NodeByNode(program, below)
-    inputs = [Storage(constants[number]) if number in constants else None for number in range(program.inputs)]
-
-    def run(given: Sequence[Any]) -> list[Any]:
-        others = iter(given)
-        return plan([Storage(next(others)) if each is None else each for each in inputs], list(numbers))
-
-    return run
 
 
 def is_recorded(device: Any) -> bool:

@@ -140,7 +140,7 @@ class Runtime:
         self, recorder: Recorder, handles: list[Lazy], arrays: list[Array]
     ) -> tuple[Callable[[Slots], dict[str, Any]], dict[str, Any]]:
         """How the results are found among the slots, and those of this run, in memory of their own."""
-        places: list[tuple[str, int | Array, bool]] = []
+        places: list[tuple[str, Any, bool]] = []
         found: dict[str, Any] = {}
         taken: list[Array] = [*arrays, *self.held.memory]
         for name, handle in zip(self.output_names, handles):

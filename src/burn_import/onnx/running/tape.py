@@ -112,6 +112,9 @@ class Tape:
     def finished(self, stretch: Stretch, finish: Callable[[Slots], dict[str, Any]]) -> None:
         """A recording has come to its end."""
         stretch.finish = finish
+        if stretch is self.root:  # nothing can lead elsewhere: no step is ever compared again
+            for step in stretch.steps:
+                step.key = None
         self._leaves[stretch] = None
         while len(self._leaves) > MOST_LEAVES:
             self._forget(self._leaves.popitem(last=False)[0])

@@ -32,6 +32,7 @@ from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.loading import Loaded, Origin, compiled, ports
 from burn_import.onnx.operators.missing import check_operators
 from burn_import.onnx.running import Runtime
+from burn_import.onnx.running.checking import check_nodes
 from burn_import.onnx.stored.decoding import VERSION, Records, decode
 from burn_import.onnx.stored.records import Weights, find_weights
 from burn_import.onnx.stored.weights import RecordWeights
@@ -68,7 +69,7 @@ def open_program(
     place = burn.default_device() if device is None else device
     records: Records = {}
     model = program_model(described, records)
-    check_operators(model)
+    _check_nodes(model, described)
     weights = find_weights(record, path, described)
     _check_size(model, weights)
     stated = described["program"].get("parameters")
@@ -81,7 +82,19 @@ def open_program(
         raise OnnxError("open_program", [f"the record does not fit the program: {error}"]) from error
     except TextOnly:
         return _module(model, described, weights, place)
-    return Loaded(Origin(runtime, described_ports(described), lambda: _module(model, described, weights, place)))
+    return Loaded.of(Origin(runtime, described_ports(described), lambda: _module(model, described, weights, place)))
+
+
+def _check_nodes(model: Model, described: Mapping[str, Any]) -> None:
+    """Refuse what rows cannot do. They may stumble over graphs that no importer makes."""
+    try:
+        check_operators(model)
+        check_nodes(model)
+    except OnnxError as error:
+        raise OnnxError("open_program", error.faults) from None
+    except Exception as error:
+        again = versions.command(described)
+        raise OnnxError("open_program", [f"the graph cannot be run ({_cause(error)}); run: {again}"]) from error
 
 
 def _described(record: Any) -> Any:
