@@ -120,7 +120,7 @@ class Unchanged:
 
     def __init__(self, module: Any, runtime: Runtime) -> None:
         self.runtime = runtime
-        self._module = weakref.ref(module)
+        self._module: Callable[[], Any] = weakref.ref(module)
         self._quick: Any = None
         self._leaves, self._structure = flatten(module)
 
@@ -206,7 +206,7 @@ class Loaded(Module):
         origin: Any = _ORIGIN.__get__(self)
         if origin.__class__ is Origin:
             try:
-                return origin.runtime.run(inputs)  # type: ignore[no-any-return]
+                return origin.runtime.run(inputs)
             except TextOnly:  # a row that can only be written
                 pass
         return self._as_module().run(inputs)  # type: ignore[no-any-return]

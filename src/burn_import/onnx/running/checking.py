@@ -29,20 +29,21 @@ SOMETHING = Expression("value", simple=True)
 class Checker(Values):
     """Asks the rows of a graph, and of the bodies in it."""
 
-    def __init__(self, graph: Graph, outer: Checker | None = None) -> None:
-        self.graph = graph
-        self.outer = outer
+    def __init__(self) -> None:
         self.values: dict[Value, Expression] = {}
         self.done: set[Node] = set()
-        self.faults: list[str] = [] if outer is None else outer.faults
+        self.faults: list[str] = []
 
-    def run(self) -> list[Expression]:
-        for value in self.graph.inputs:
+    def body(self, graph: Graph, inputs: Sequence[Expression | None], number_first: bool = False) -> list[Expression]:
+        for value, given in zip(graph.inputs, inputs):
+            if given is not None:
+                self.bind(value, given)
+        for value in graph.inputs:
             self.values.setdefault(value, SOMETHING if form_of(value) is Form.tensor else SOMETHING.other())
-        for node in self.graph:
+        for node in graph:
             if node not in self.done and not self.is_known(node):
                 self._node(node)
-        return [self.values.get(value, SOMETHING) for value in self.graph.outputs]
+        return [self.values.get(value, SOMETHING) for value in graph.outputs]
 
     def _node(self, node: Node) -> None:
         results: list[Expression | None] = []
@@ -62,8 +63,7 @@ class Checker(Values):
                 self.values[value] = SOMETHING if result is None else _like(result)
 
     def lookup(self, value: Value) -> Expression | None:
-        known = self.values.get(value)
-        return known if known is not None or self.outer is None else self.outer.lookup(value)
+        return self.values.get(value)
 
     def element(self, element: Any) -> Expression | None:
         if isinstance(element, Dim):
@@ -111,11 +111,6 @@ class Checker(Values):
         self.body(graph, [])
         return SOMETHING
 
-    def body(self, graph: Graph, inputs: Sequence[Expression | None], number_first: bool = False) -> list[Expression]:
-        inner = Checker(graph, self)
-        inner.values.update({value: _like(given) for value, given in zip(graph.inputs, inputs) if given is not None})
-        return inner.run()
-
     def holds(self, node: Node) -> bool:
         return True
 
@@ -155,8 +150,8 @@ def _like(expression: Expression) -> Expression:
 
 def check_nodes(model: Model) -> None:
     """Every node that its row cannot do, as one error."""
-    checker = Checker(model.graph)
-    checker.run()
+    checker = Checker()
+    checker.body(model.graph, [])
     if checker.faults:
         raise OnnxError("import", checker.faults)
 

@@ -7,7 +7,8 @@ and shapes alone is computed apart and never asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import call
 from typing import Any, ClassVar
@@ -15,11 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from burn.backend.fusion import Fusion
+from burn.backend.fusion.cuts import MOST_ENTRIES
 from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import MOST_CAPTURED, Stream
 from burn.engine.runtime import Engine, Fixed, NodeByNode
 from burn.program.composites import slot_values
 from burn.program.passes import Explanation, remove_dead
+from burn.program.periods import period_of
 from burn_import.onnx.running.tape import (
     LONGEST_ANSWER,
     HostStep,
@@ -32,15 +35,38 @@ from burn_import.onnx.running.tape import (
     kinds_of,
 )
 
+MOST_READY = 64
+
+
+class Ready:
+    """Programs made ready, by what they do and the memory of their constants: the turns of a loop share them."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Any, tuple[Fixed, list[Any]]] = OrderedDict()
+
+    def get(self, key: Any, constants: list[Any], prepare: Callable[[], Fixed]) -> Fixed:
+        """What runs a program."""
+        key = (key, tuple(map(id, constants)))
+        try:
+            found = self._known.get(key)
+        except TypeError:  # something unhashable among the attributes
+            return prepare()
+        if found is None:
+            found = self._known[key] = (prepare(), constants)
+            while len(self._known) > MOST_READY:
+                self._known.popitem(last=False)
+        return found[0]
+
 
 class Recorder(Stream):
     """Records one evaluation of a model on a `Fusion` device whose handles are NumPy arrays."""
 
     is_kept: ClassVar[bool] = True
 
-    def __init__(self, device: Fusion[Any], tape: Tape, inputs: Sequence[Lazy]) -> None:
+    def __init__(self, device: Fusion[Any], tape: Tape, inputs: Sequence[Lazy], ready: Ready) -> None:
         super().__init__(device)
         self.tape = tape
+        self.ready = ready
         self.writer = Writer(tape, len(inputs))
         self.numbers_of: dict[int, int] = {}  # slots by storage
         self.kept: list[Storage] = []
@@ -62,7 +88,6 @@ class Recorder(Stream):
 
     def _reset(self) -> None:
         super()._reset()
-        self.last = MOST_CAPTURED
         self._varying, self._looked = [], 0
 
     def _place(self, storage: Storage, number: int) -> None:
@@ -81,8 +106,12 @@ class Recorder(Stream):
         return made
 
     def cut(self) -> None:
-        """What is very long becomes a segment of its own."""
-        self.flush()
+        """A loop that was unrolled becomes segments that are alike, so that few of them are compiled."""
+        operations = [op for op, _, given in self.entries for _ in range(op.outputs or op.result_count(given))]
+        if len(operations) < MOST_CAPTURED and not self.cuts.period and not period_of(operations):
+            self.last += MOST_ENTRIES
+            return
+        super().cut()
 
     # What depends on the inputs
 
@@ -144,8 +173,12 @@ class Recorder(Stream):
         found = self.writer.known(key)
         if isinstance(found, Segment):
             return found, given
-        run = self._prepared(wanted, {place: self.inputs[place].value for place in range(len(slots))
-                                      if slots[place] is None})  # fmt: skip
+        known = {place: self.inputs[place].value for place, slot in enumerate(slots) if slot is None}
+        run = self.ready.get(
+            (tuple(self.entries), tuple(self.input_descriptions), (*known,), wanted, numbers),
+            [*known.values()],
+            lambda: self._prepared(wanted, known),
+        )
         return Segment(key, run, tuple([slot for slot in slots if slot is not None])), given
 
     def _prepared(self, wanted: tuple[int, ...], constants: dict[int, Any]) -> Fixed:

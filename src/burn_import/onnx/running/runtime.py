@@ -22,7 +22,7 @@ from burn.shape import Shape
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.evaluator import Evaluator
-from burn_import.onnx.running.recorder import Recorder, is_recorded
+from burn_import.onnx.running.recorder import Ready, Recorder, is_recorded
 from burn_import.onnx.running.tape import Changing, Slots, Tape, Unknown
 from burn_import.onnx.running.weights import Held, Weights
 
@@ -51,6 +51,7 @@ class Runtime:
         self._count = len(self.input_names)
         self._known: OrderedDict[Any, Play] = OrderedDict()
         self._tapes: OrderedDict[Any, Tape] = OrderedDict()
+        self._ready = Ready()
         self._lock = threading.RLock()
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +124,7 @@ class Runtime:
             Lazy(Shape(array.shape), from_numpy(array.dtype), device, Storage(array, shared=True), None, -1)
             for array in arrays
         ]
-        recorder = Recorder(device, tape, handles)
+        recorder = Recorder(device, tape, handles, self._ready)
         with burn.default_device(device), recorder.recording():
             results = self._results([Tensor(each, device, each.dtype, each.shape) for each in handles])
             if not all(isinstance(each, Tensor) for each in results):
