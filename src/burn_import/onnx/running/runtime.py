@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 import burn
 from burn import Device, Tensor
@@ -30,6 +31,30 @@ MOST_SHAPES = 64
 
 Array = np.ndarray[Any, Any]
 Play = Callable[[list[Array]], dict[str, Any]]
+Places = list[tuple[str, Any, bool]]
+"""Of each result its name, its slot or the constant that it is, and whether it has to be copied."""
+
+
+class Finish:
+    """From the slots at the end of a recording to the results by name."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+
+    def __call__(self, slots: Slots) -> dict[str, Any]:
+        made = {}
+        for name, place, is_copied in self.places:
+            value = slots[place] if place.__class__ is int else place
+            made[name] = value.copy() if is_copied else value
+        return made
+
+    def is_all_from(self, first: int, count: int) -> bool:
+        """Whether the results are so many slots from `first` on, as they are."""
+        return [(place, is_copied) for _, place, is_copied in self.places] == [
+            (first + number, False) for number in range(count)
+        ]
 
 
 class Runtime:
@@ -56,24 +81,19 @@ class Runtime:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name for arrays by name."""
-        given = []
-        key = []
         try:
-            for name in self.input_names:
-                array = inputs[name]
-                key.append(array.shape)
-                key.append(array.dtype)
-                given.append(array)
-            play = self._known[tuple(key)]
+            given = [inputs[name] for name in self.input_names]
+            key = tuple([(array.shape, array.dtype) for array in given])
+            play = self._known[key]
         except (KeyError, AttributeError, TypeError):
             return self._checked(inputs)
         if len(inputs) != self._count:
             return self._checked(inputs)
         for array in given:
-            if array.__class__ is not np.ndarray or not (flags := array.flags).c_contiguous or not flags.aligned:
+            if array.__class__ is not ndarray or not (flags := array.flags).c_contiguous or not flags.aligned:
                 return self._checked(inputs)
         if len(self._known) > MOST_SHAPES // 2:
-            self._used(tuple(key))
+            self._used(key)
         return play(given)
 
     def _used(self, key: Any) -> None:
@@ -88,7 +108,7 @@ class Runtime:
         if not self._records or not all(map(_is_plain, given)):
             return self._evaluated(given)
         arrays = [_settled(each) for each in given]
-        key = tuple([part for array in arrays for part in (array.shape, array.dtype)])
+        key = tuple([(array.shape, array.dtype) for array in arrays])
         play = self._known.get(key)
         return self._recorded(key, arrays) if play is None else play(arrays)
 
@@ -112,7 +132,9 @@ class Runtime:
             if tape is None:
                 tape = self._tapes[key] = Tape()
                 while len(self._tapes) > MOST_SHAPES:
-                    self._known.pop(self._tapes.popitem(last=False)[0], None)
+                    oldest = next(iter(self._known), next(iter(self._tapes)))
+                    self._known.pop(oldest, None)
+                    del self._tapes[oldest]
             found = None if tape.is_plain else self._record(tape, arrays)
             self._known[key] = self._player(key, tape)
         return self._evaluated(arrays) if found is None else found
@@ -137,11 +159,9 @@ class Runtime:
         recorder.writer.end(finish)
         return found
 
-    def _finish(
-        self, recorder: Recorder, handles: list[Lazy], arrays: list[Array]
-    ) -> tuple[Callable[[Slots], dict[str, Any]], dict[str, Any]]:
+    def _finish(self, recorder: Recorder, handles: list[Lazy], arrays: list[Array]) -> tuple[Finish, dict[str, Any]]:
         """How the results are found among the slots, and those of this run, in memory of their own."""
-        places: list[tuple[str, Any, bool]] = []
+        places: Places = []
         found: dict[str, Any] = {}
         taken: list[Array] = [*arrays, *self.held.memory]
         for name, handle in zip(self.output_names, handles):
@@ -151,14 +171,7 @@ class Runtime:
             places.append((name, value if slot is None else slot, is_copied))
             found[name] = value.copy() if is_copied else value
 
-        def finish(slots: Slots) -> dict[str, Any]:
-            made = {}
-            for name, place, is_copied in places:
-                value = slots[place] if place.__class__ is int else place
-                made[name] = value.copy() if is_copied else value
-            return made
-
-        return finish, found
+        return Finish(places), found
 
     # Playing
 
@@ -169,6 +182,9 @@ class Runtime:
         if whole is not None:
             segment, finish = whole
             run, count = segment.run, self._count
+            names = self.output_names
+            if segment.sources == tuple(range(count)) and finish.is_all_from(count, len(names)):
+                return lambda given: dict(zip(names, run(given)))
             if segment.sources == tuple(range(count)):
 
                 def direct(given: list[Array]) -> dict[str, Any]:

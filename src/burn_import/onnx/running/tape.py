@@ -13,11 +13,23 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 Slots = list[Any]
+
+
+class Results(Protocol):
+    """From the slots at the end of a recording to the results by name."""
+
+    def __call__(self, slots: Slots) -> dict[str, Any]:
+        """The results."""
+
+    def is_all_from(self, first: int, count: int) -> bool:
+        """Whether the results are so many slots from `first` on, as they are."""
+
+
 MOST_ANSWERS = 16
 """Answers to one question; one that has more of them is evaluated each time."""
 MOST_LEAVES = 64
@@ -69,7 +81,7 @@ class Stretch:
         self.question: tuple[Any, Callable[[Slots], Any]] | None = None
         self.answers: dict[Any, Stretch] = {}
         self.is_changing = False
-        self.finish: Callable[[Slots], dict[str, Any]] | None = None
+        self.finish: Results | None = None
 
 
 class Tape:
@@ -101,7 +113,7 @@ class Tape:
                 raise Unknown
             stretch = found
 
-    def whole(self) -> tuple[Segment, Callable[[Slots], dict[str, Any]]] | None:
+    def whole(self) -> tuple[Segment, Results] | None:
         """The only segment and the results, where the recording is nothing else."""
         root = self.root
         if root.finish is None or root.question is not None or len(root.steps) != 1:
@@ -109,7 +121,7 @@ class Tape:
         step = root.steps[0]
         return (step, root.finish) if isinstance(step, Segment) else None
 
-    def finished(self, stretch: Stretch, finish: Callable[[Slots], dict[str, Any]]) -> None:
+    def finished(self, stretch: Stretch, finish: Results) -> None:
         """A recording has come to its end."""
         stretch.finish = finish
         if stretch is self.root:  # nothing can lead elsewhere: no step is ever compared again
@@ -182,7 +194,7 @@ class Writer:
                 stretch.answers[answer] = found
         self.stretch, self.place = found, 0
 
-    def end(self, finish: Callable[[Slots], dict[str, Any]]) -> None:
+    def end(self, finish: Results) -> None:
         """The recording has come to its end."""
         if self.stretch.question is not None or self.place != len(self.stretch.steps):
             self.tape.is_plain = True
