@@ -236,10 +236,21 @@ def test_ways_that_were_not_taken_for_long_are_forgotten(monkeypatch: pytest.Mon
     assert len(recorded.root.answers) <= 3
 
 
-def test_random_numbers_are_new_in_every_run() -> None:
-    model = load(text_model("g (float[n] x) => (float[n] y) { r = RandomUniformLike (x)  y = Add (x, r) }"), burn.Cpu())
-    results = [model.run({"x": np.zeros(8, np.float32)})["y"] for _ in range(4)]
-    assert len({each.tobytes() for each in results}) == 4
+def test_random_numbers_are_the_next_ones_of_the_device_in_every_run() -> None:
+    text = """g (float[n] x) => (float[n] y, float[k] z) {
+        r = RandomUniformLike (x)  y = Add (x, r)
+        fixed = RandomNormal <shape = [3], seed = 4.0> ()  z = Abs (fixed)
+    }"""
+    model, source = load(text_model(text), burn.Cpu()), as_source(load(text_model(text), burn.Cpu()))
+    found = []
+    for each in (model, source):
+        burn.Cpu().seed(7)
+        found.append([each.run({"x": np.zeros(8, np.float32)}) for _ in range(4)])
+    for one, other in zip(*found, strict=True):
+        same(one["y"], other["y"])
+        same(one["z"], other["z"])
+    assert len({each["y"].tobytes() for each in found[0]}) == 4
+    assert inside(model).evaluations == 1
 
 
 def test_sequences_and_texts_are_evaluated_anew() -> None:

@@ -18,8 +18,10 @@ import numpy as np
 from burn.backend.fusion import Fusion
 from burn.backend.fusion.cuts import MOST_ENTRIES
 from burn.backend.fusion.handle import Lazy, Storage
-from burn.backend.fusion.stream import MOST_CAPTURED, Stream
+from burn.backend.fusion.stream import MOST_CAPTURED, Draw, Stream
 from burn.engine.runtime import Engine, Fixed, NodeByNode
+from burn.program import Program
+from burn.program.composites import Slots as Places
 from burn.program.composites import slot_values
 from burn.program.passes import Explanation, remove_dead
 from burn.program.periods import period_of
@@ -36,6 +38,43 @@ from burn_import.onnx.running.tape import (
 )
 
 MOST_READY = 64
+
+
+def _number(scalar: Any) -> Any:
+    return scalar if scalar.__class__ is float else scalar.value
+
+
+def _is_drawn(scalar: Any) -> bool:
+    """Whether a number is the place of a draw in the device's stream, which is another one in each run."""
+    return isinstance(scalar, Draw) and scalar.what != "fixed"
+
+
+class Drawing:
+    """A program that draws random numbers: each run takes the next ones of the device's generator."""
+
+    def __init__(
+        self, device: Fusion[Any], program: Program, slots: Places, constants: dict[int, Any], scalars: list[Any]
+    ) -> None:
+        self._device = device
+        self._slots = slots
+        self._scalars = scalars
+        self._plan = device.prepare(program, (False,) * program.inputs)
+        self._held = [Storage(constants[number]) if number in constants else None for number in range(program.inputs)]
+
+    def __call__(self, given: Sequence[Any]) -> list[Any]:
+        numbers: list[Any] = []
+        for each in self._scalars:
+            if not _is_drawn(each):
+                numbers.append(_number(each))
+            elif each.what == "seed":  # the first block of the draw follows
+                numbers += self._device.generator().reserve(each.count)
+        return self.first(given, numbers)
+
+    def first(self, given: Sequence[Any], numbers: list[Any]) -> list[Any]:
+        """Run with the numbers that were recorded."""
+        others = iter(given)
+        inputs = [Storage(next(others)) if each is None else each for each in self._held]
+        return self._plan(inputs, slot_values(self._slots, numbers))
 
 
 class Ready:
@@ -99,12 +138,6 @@ class Recorder(Stream):
         """The slot of a value that exists; None where it is a constant."""
         return None if handle.storage is None else self.numbers_of.get(id(handle.storage))
 
-    def draw(self, seed: int, offset: int, count: int) -> tuple[str, str]:
-        made = super().draw(seed, offset, count)
-        if self.scalars[-1].what != "fixed":  # the numbers of a draw belong to one run
-            self.tape.is_plain = True
-        return made
-
     def cut(self) -> None:
         """A loop that was unrolled becomes segments that are alike, so that few of them are compiled."""
         operations = [op for op, _, given in self.entries for _ in range(op.outputs or op.result_count(given))]
@@ -152,7 +185,8 @@ class Recorder(Stream):
                 return
             step, sources = self._segment(wanted)
             try:
-                outputs = step.run([self.inputs[place].value for place in sources])
+                given = [self.inputs[place].value for place in sources]
+                outputs = step.run.first(given, self.numbers()) if isinstance(step.run, Drawing) else step.run(given)
             except Exception as error:
                 for handle in handles:
                     handle.error, handle.stream = error, None
@@ -168,7 +202,7 @@ class Recorder(Stream):
         slots = [self.numbers_of.get(id(each)) for each in self.inputs]
         given = [place for place, slot in enumerate(slots) if slot is not None]
         constants = tuple([_Constant(each.value) for each, slot in zip(self.inputs, slots) if slot is None])
-        numbers = tuple(map(repr, self.numbers()))
+        numbers = tuple([("draw", each.count) if _is_drawn(each) else repr(_number(each)) for each in self.scalars])
         key = (tuple(self.entries), tuple(self.input_descriptions), tuple(slots), constants, wanted, numbers)
         found = self.writer.known(key)
         if isinstance(found, Segment):
@@ -185,6 +219,8 @@ class Recorder(Stream):
         device = self.device
         recorded = self.program(wanted)
         program, more = device.expanded(recorded)
+        if any(map(_is_drawn, self.scalars)):
+            return Drawing(device, program, more, constants, list(self.scalars))
         numbers = self.numbers()
         if program.scalars > recorded.scalars:
             numbers = slot_values(more, numbers)
