@@ -33,7 +33,7 @@ from burn_import.onnx import versions
 from burn_import.onnx.code.fields import array_of
 from burn_import.onnx.code.frame import argument_names
 from burn_import.onnx.code.live import TextOnly
-from burn_import.onnx.importing import import_model
+from burn_import.onnx.importing import Imported, import_model
 from burn_import.onnx.ir.graph import Graph, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import TensorType
@@ -231,6 +231,12 @@ class Loaded(Module):
         return dict(_ORIGIN.__get__(self).described)
 
 
+def runtime_of(model: Any) -> Runtime | None:
+    """What runs the graph of a model that `load` or `open_program` gave; None where it has become a module."""
+    origin: Any = _ORIGIN.__get__(model) if type(model) is Loaded else None
+    return origin.runtime if origin.__class__ is Origin else None
+
+
 def _asked(name: str) -> Any:
     """An attribute of modules, which makes the model one. Special methods are looked up in the class."""
     if not name.startswith("__"):
@@ -262,9 +268,12 @@ def load(model: Any, device: Device | None = None) -> Any:
     >>> model.run({"x": np.array([[1.0, -2.0]], np.float32)})
     {'y': array([[1., 0.]], dtype=float32)}
     """
-    imported = import_model(model)
+    return loaded(import_model(model), burn.default_device() if device is None else device)
+
+
+def loaded(imported: Imported, place: Device) -> Loaded:
+    """A prepared model, ready to run."""
     check_nodes(imported.model)
-    place = burn.default_device() if device is None else device
     described = ports(imported.model)
 
     def make() -> Any:

@@ -36,6 +36,7 @@ APPLIED: dict[str, Callable[[Any, Any], Any]] = {
     "//": operators.floordiv, "%": operators.mod, "@": operators.matmul, "**": operators.pow,
 }  # fmt: skip
 """What the operators do with values."""
+_SAFE = frozenset("+-*")  # known without computing: the sizes of a product
 _SIGNS: dict[str, Callable[[Any], Any]] = {"-": operators.neg, "~": operators.invert, "+": operators.pos}
 
 
@@ -278,7 +279,7 @@ def binary(operator: str, left: Argument, right: Argument) -> Expression:
     first, second = one.bracketed(lower), other.bracketed(upper)
     close = operator == "**" and _OPERAND.match(first) and _OPERAND.match(second)
     known: Any = Unknown.value
-    if Unknown.value not in (one.constant, other.constant) and form is Form.number:
+    if operator in _SAFE and isinstance(one.constant, int) and isinstance(other.constant, int):
         known = APPLIED[operator](one.constant, other.constant)
     text = f"{first}{operator}{second}" if close else f"{first} {operator} {second}"
     return Expression(text, level, form, constant=known)
@@ -291,7 +292,7 @@ def unary(operator: str, value: Argument) -> Expression:
     if one.is_live:
         return one.applied(_SIGNS[operator], one)
     text = f"({one.text})" if one.precedence == POWER else one.bracketed(UNARY)
-    known = one.constant if one.constant is Unknown.value else _SIGNS[operator](one.constant)
+    known = _SIGNS[operator](one.constant) if isinstance(one.constant, int) else Unknown.value
     return Expression(f"{operator}{text}", UNARY, one.form, constant=known)
 
 

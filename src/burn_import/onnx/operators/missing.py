@@ -1,6 +1,8 @@
-"""Operators that have no row: found before anything is written or run."""
+"""The operators of a model, and those that have no row: found before anything is written or run."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.graph import Node
@@ -25,4 +27,9 @@ def check_operators(model: Model) -> None:
         raise OnnxError("import", faults)
 
 
-__all__ = ["check_operators"]
+def operators_of(model: Model) -> Counter[str]:
+    """How often each operator occurs."""
+    return Counter(node.operator for node in model.graph.walk())
+
+
+__all__ = ["check_operators", "operators_of"]

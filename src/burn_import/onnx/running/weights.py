@@ -12,9 +12,10 @@ from burn import Device, Tensor, nn
 from burn.module import State
 from burn.tensor import TensorData
 from burn_import.onnx.code.expression import Argument
-from burn_import.onnx.code.fields import Array, Source, Weight, array_of
+from burn_import.onnx.code.fields import Array, Source, Weight, array_of, is_learnt
 from burn_import.onnx.code.live import TextOnly, plain
 from burn_import.onnx.ir.graph import Graph, Node, Value
+from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators import Row, rows
 
@@ -23,6 +24,9 @@ MOST_TABLES = 4096
 
 class Weights(Protocol):
     """Where the elements of constants come from."""
+
+    def count(self, model: Model) -> int:
+        """How many numbers are learnt."""
 
     def has(self, source: Source) -> bool:
         """Whether a constant may have other elements than the graph says."""
@@ -36,6 +40,10 @@ class Weights(Protocol):
 
 class FileWeights:
     """The constants of the graph itself: slices of the file, where that is a file."""
+
+    def count(self, model: Model) -> int:
+        learnt = {value for graph in model.graphs() for value in graph.constants if is_learnt(value)}
+        return sum(value.constant.size for value in learnt if value.constant is not None)
 
     def has(self, source: Source) -> bool:
         return False

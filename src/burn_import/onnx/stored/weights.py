@@ -16,6 +16,7 @@ from burn.tensor import TensorData
 from burn_import.onnx.code.fields import LITERAL, Array, Source, Weight, array_of
 from burn_import.onnx.code.live import TextOnly
 from burn_import.onnx.errors import OnnxError
+from burn_import.onnx.ir.model import Model
 from burn_import.onnx.stored.decoding import Records
 
 
@@ -36,6 +37,9 @@ class RecordWeights:
         faults += [f"{path}: not in the program" for path in self._arrays if path not in set(parameters)]
         if faults:
             raise OnnxError("open_program", [f"the record does not fit the program: {each}" for each in faults[:20]])
+
+    def count(self, model: Model) -> int:
+        return sum(array.size for array in self._arrays.values() if array.dtype.kind in "fV")
 
     def has(self, source: Source) -> bool:
         """Whether the record has a constant."""

@@ -6,7 +6,6 @@ What is written depends on the model alone, so the same file always gives the sa
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -78,11 +77,6 @@ def write(model: Model, loading: Loading | None = None, opset: int = 0) -> Writt
         [(value.name, name) for value, name in function.parameters],
         list(model.graph.output_names),
     )
-
-
-def operators_of(model: Model) -> Counter[str]:
-    """How often each operator occurs."""
-    return Counter(node.operator for node in model.graph.walk())
 
 
 def _where(node: Node) -> str:
