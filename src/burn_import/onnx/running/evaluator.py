@@ -18,7 +18,7 @@ from burn.dim import Operation as Quotient
 from burn.symbolic import Symbolic
 from burn_import.onnx.code.expression import Argument, Expression, Form, literal
 from burn_import.onnx.code.fields import Array, Source, Weight
-from burn_import.onnx.code.frame import form_of, package_of
+from burn_import.onnx.code.frame import package_of
 from burn_import.onnx.code.live import Live, TextOnly, plain
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.graph import Graph, Node, Value
@@ -210,4 +210,4 @@ class Evaluator(Values):
         return Live(self.held.table(array), Form.tensor)
 
 
-__all__ = ["Evaluator", "form_of"]
+__all__ = ["Evaluator"]
