@@ -386,3 +386,23 @@ def test_a_repository_never_runs_source(imported, tmp_path):
         assert status == 200
         assert [each["state"] for each in json.loads(text)] == ["UNAVAILABLE"]
     assert not mark.exists()
+
+
+def test_no_source_is_made_of_a_model_to_serve_it(tmp_path, monkeypatch):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    from burn_import.onnx import ModelGen, loading
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("source was made")
+
+    text = '<ir_version: 8, opset_import: ["": 17]> graph (float[N, 2] x) => (float[N, 2] y) { y = Relu(x) }'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "relu.onnx")
+    made = ModelGen().input(tmp_path / "relu.onnx").out_dir(tmp_path / "files").run_from_cli()[0]
+    monkeypatch.setattr(loading, "compiled", refuse)
+    monkeypatch.setattr("burn_import.onnx.stored.opening.compiled", refuse)
+    x = np.array([[1.0, -2.0]], np.float32)
+    for path in (tmp_path / "relu.onnx", made.weights):
+        model = open_model(path, burn.Cpu())
+        for _ in range(3):
+            (y,) = model.run([x])
+            assert y.tolist() == [[1.0, 0.0]]

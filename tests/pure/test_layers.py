@@ -54,7 +54,7 @@ INSIDE: dict[str, list[set[str]]] = {
         {"passes", "reader"},
         {"code"},
         {"operators"},
-        {"writer"},
+        {"running", "writer"},
         {"supported", "importing"},
         {"check", "loading"},
         {"backend", "metadata", "stored", "model_gen"},

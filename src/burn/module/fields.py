@@ -96,8 +96,8 @@ def _declared_value(cls: type, name: str, value: Any) -> Any:
 
 def field_names(module: Any) -> list[str]:
     """The fields of an instance: declared ones in their order, then what was only assigned."""
+    values = module.__dict__  # asked first: a loaded model becomes a module of a class of its own here
     known = declared(type(module))
-    values = module.__dict__
     return [name for name in known if name in values] + [name for name in values if name not in known]
 
 

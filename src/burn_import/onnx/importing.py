@@ -1,15 +1,18 @@
-"""From a file to source: read, prepare, write, remembering what the file said about itself on the way."""
+"""From a file to a graph, and to source: read, prepare, write, and remember what the file said about itself."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.classes import dataclass
 from burn_import.onnx.ir.model import Model
+from burn_import.onnx.operators.missing import check_operators
 from burn_import.onnx.passes import prepare
 from burn_import.onnx.passes.patterns import recover
 from burn_import.onnx.reader import read
-from burn_import.onnx.writer import Loading, Written, check_operators, write
+
+if TYPE_CHECKING:
+    from burn_import.onnx.writer import Loading, Written
 
 
 @dataclass(slots=True)
@@ -26,6 +29,8 @@ class Imported:
 
     def write(self, loading: Loading | None = None) -> Written:
         """The model as source."""
+        from burn_import.onnx.writer import write
+
         return write(self.model, loading, self.version)
 
 

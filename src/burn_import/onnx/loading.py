@@ -1,38 +1,48 @@
-"""A model at run time: read, prepared, written as source, and executed with its weights, with nothing on disk.
+"""A model at run time: its graph runs as it stands, and it is a module as soon as somebody asks for one.
 
     from burn_import.onnx import load
 
     model = load("mobilenetv2.onnx", burn.Cpu())
-    scores = model(images)                         # tensors, in order or by name
-    answer = model.run({"input": array})           # NumPy in, NumPy out
+    answer = model.run({"input": array})           # NumPy in, NumPy out: the graph itself
+    scores = model(images)                         # tensors, in order or by name: the module
 
-The model is an ordinary module: it trains, moves and is saved like any other. `run` is captured and replayed for
-shapes that come again, on devices that can do that.
+`run` needs no source. The module is written as source, executed with its weights and put in the place of the model when
+an attribute of a module is first asked for: then it trains, moves and is saved like any other. While nothing of it has
+changed, `run` goes on with the graph.
 """
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 import burn
 from burn import Device, Module, Tensor
 from burn.backend.fusion import Fusion
-from burn.dtype import from_numpy
+from burn.module.flat import Flat
 from burn.tensor import TensorData
+from burn.tree import flatten
 from burn_import.onnx import versions
 from burn_import.onnx.code.fields import array_of
-from burn_import.onnx.errors import OnnxError
-from burn_import.onnx.importing import import_model
-from burn_import.onnx.ir.graph import Value
+from burn_import.onnx.code.frame import argument_names
+from burn_import.onnx.code.live import TextOnly
+from burn_import.onnx.importing import Imported, import_model
+from burn_import.onnx.ir.graph import Graph, Value
 from burn_import.onnx.ir.model import Model
-from burn_import.onnx.ir.types import ElementType, TensorType
-from burn_import.onnx.writer import Written
+from burn_import.onnx.ir.types import TensorType
+from burn_import.onnx.running import FileWeights, Runtime
+from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
+from burn_import.onnx.running.checking import check_nodes
+
+if TYPE_CHECKING:
+    from burn_import.onnx.writer import Written
 
 ALIGNMENT = 64
 
@@ -50,6 +60,7 @@ class Runnable:
     _dtypes: ClassVar[tuple[Any, ...]] = ()  # of the inputs, as NumPy has them; None where anything goes
     _sizes: ClassVar[tuple[Any, ...]] = ()  # of the inputs: the size of each dim, None where it is open
     _captured: ClassVar[Any] = None
+    _unchanged: ClassVar[Unchanged | None] = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The results for tensors in the order of the graph's inputs, or by their names."""
@@ -62,27 +73,21 @@ class Runnable:
         An array must have the dtype of its input, numbers and lists of numbers take it. Sizes that the file gives as
         numbers hold here; a call of the model with tensors takes what its operations take.
         """
-        missing = [name for name in self.input_names if name not in inputs]
-        unknown = [name for name in inputs if name not in self.input_names]
-        if missing or unknown:
-            faults = [f"input {name!r} is missing" for name in missing]
-            faults += [f"there is no input {name!r}; there are {', '.join(self.input_names)}" for name in unknown]
-            raise OnnxError("run", faults)
-        given = [inputs[name] for name in self.input_names]
-        for index, (dtype, value) in enumerate(zip(self._dtypes, given)):
-            if dtype is not None and (value.__class__ is not np.ndarray or value.dtype != dtype):
-                given = [*given[:index], *_in_dtypes(self.input_names[index:], self._dtypes[index:], given[index:])]
-                break
-        if not all(map(_fits, given, self._sizes)):
-            raise OnnxError("run", _size_faults(self.input_names, self._sizes, given))
+        unchanged = self._unchanged
+        if unchanged is not None and unchanged.holds(self):
+            try:
+                return unchanged.runtime.run(inputs)
+            except TextOnly:
+                type(self)._unchanged = None
+        given = checked(self.input_names, self._dtypes, self._sizes, inputs)
         device = self._device()
         if self._captured is not None and isinstance(device, Fusion) and all(map(_is_plain, given)):
             results = self._captured_on_arrays(given)
         else:
-            results = self._replayed(device, [_to_device(each, device) for each in given])
+            results = self._replayed(device, [to_device(each, device) for each in given])
         if len(self.output_names) == 1:
             results = (results,)
-        return {name: _to_host(value) for name, value in zip(self.output_names, results)}
+        return {name: to_host(value) for name, value in zip(self.output_names, results)}
 
     def _device(self) -> Device:
         flat = self.__flat__()  # type: ignore[attr-defined]  # known from the call before, where nothing changed
@@ -110,6 +115,145 @@ def _unsaid(reason: str) -> None:
     """Models that read values to decide what to do run as they stand; that is no news to who only runs them."""
 
 
+class Unchanged:
+    """The module that was made of a graph, and what it held then: while it does, the graph gives its results."""
+
+    def __init__(self, module: Any, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self._module: Callable[[], Any] = weakref.ref(module)
+        self._quick: Any = None
+        self._leaves, self._structure = flatten(module)
+
+    def holds(self, module: Any) -> bool:
+        """Whether a module is that one, and still holds what it held."""
+        if self._module() is not module:
+            return False
+        flat = module.__flat__()
+        if flat is not None and flat[0] is self._quick:
+            return True
+        leaves, structure = flatten(module)
+        if len(leaves) != len(self._leaves) or any(one is not two for one, two in zip(leaves, self._leaves)):
+            return False
+        if structure != self._structure:
+            return False
+        self._quick = None if flat is None else flat[0]
+        return True
+
+
+class Origin:
+    """What a loaded model begins with: its graph, made ready to run, and how the module is made of it."""
+
+    __slots__ = ("described", "make", "runtime")
+
+    def __init__(self, runtime: Runtime, described: Mapping[str, Any], make: Callable[[], Any]) -> None:
+        self.runtime, self.described, self.make = runtime, described, make
+
+
+_BECOMING = threading.RLock()
+_FIELDS: Any = Module.__dict__["__dict__"]
+_ORIGIN: Any = Module.__dict__["_flat"]
+_CLASS: Any = object.__dict__["__class__"]
+
+
+class Loaded(Module):
+    """A model whose graph runs, and which becomes the module of it when anything but `run` and what describes it is
+    asked for."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self) -> type:
+            """The class of the module: whoever asks for the class wants to know what can be done with it."""
+            return type(self._as_module())
+
+        @property
+        def __dict__(self) -> dict[str, Any]:
+            return _FIELDS.__get__(self._as_module())
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._as_module(), name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            setattr(self._as_module(), name, value)
+
+        def __delattr__(self, name: str) -> None:
+            delattr(self._as_module(), name)
+
+    @classmethod
+    def of(cls, origin: Origin) -> Loaded:
+        """A model at its beginning."""
+        made = object.__new__(cls)
+        _ORIGIN.__set__(made, origin)
+        return made
+
+    def _as_module(self) -> Any:
+        """This model, which is a module from now on."""
+        with _BECOMING:
+            origin: Any = _ORIGIN.__get__(self)
+            if type(self) is Loaded:
+                made = origin.make()
+                cls: Any = type(made)
+                _FIELDS.__get__(self).update(made.__dict__)
+                _ORIGIN.__set__(self, Flat())
+                _CLASS.__set__(self, cls)
+                cls._unchanged = Unchanged(self, origin.runtime)
+        return self
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by name for arrays by name; lists for sequences, None for absent optionals."""
+        origin: Any = _ORIGIN.__get__(self)
+        if origin.__class__ is Origin:
+            try:
+                return origin.runtime.run(inputs)
+            except TextOnly:  # a row that can only be written
+                pass
+        return self._as_module().run(inputs)  # type: ignore[no-any-return]
+
+    @property
+    def _runtime(self) -> Runtime:
+        return _ORIGIN.__get__(self).runtime  # type: ignore[no-any-return]
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the inputs in order."""
+        return _ORIGIN.__get__(self).runtime.input_names  # type: ignore[no-any-return]
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the results in order."""
+        return _ORIGIN.__get__(self).runtime.output_names  # type: ignore[no-any-return]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Inputs and outputs: their names, dtypes and shapes."""
+        return dict(_ORIGIN.__get__(self).described)
+
+
+def runtime_of(model: Any) -> Runtime | None:
+    """What runs the graph of a model that `load` or `open_program` gave; None where it has become a module."""
+    origin: Any = _ORIGIN.__get__(model) if type(model) is Loaded else None
+    return origin.runtime if origin.__class__ is Origin else None
+
+
+def _asked(name: str) -> Any:
+    """An attribute of modules, which makes the model one. Special methods are looked up in the class."""
+    if not name.startswith("__"):
+        return property(lambda self: getattr(self._as_module(), name))
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(type(self._as_module()), name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (*vars(Module), "__dir__", "__reduce_ex__", "__reduce__"):
+    if _name not in vars(Loaded) and callable(getattr(Module, _name)) and _name not in ("__init_subclass__", "__new__"):
+        setattr(Loaded, _name, _asked(_name))
+
+
 def load(model: Any, device: Device | None = None) -> Any:
     """The model of a path, bytes, an open file or a `ModelProto`, ready to be called on `device`.
 
@@ -124,10 +268,18 @@ def load(model: Any, device: Device | None = None) -> Any:
     >>> model.run({"x": np.array([[1.0, -2.0]], np.float32)})
     {'y': array([[1., 0.]], dtype=float32)}
     """
-    imported = import_model(model)
-    written = imported.write()
-    place = burn.default_device() if device is None else device
-    return instantiate(written, place, ports(imported.model, written))
+    return loaded(import_model(model), burn.default_device() if device is None else device)
+
+
+def loaded(imported: Imported, place: Device) -> Loaded:
+    """A prepared model, ready to run."""
+    check_nodes(imported.model)
+    described = ports(imported.model)
+
+    def make() -> Any:
+        return instantiate(imported.write(), place, described)
+
+    return Loaded.of(Origin(Runtime(imported.model, FileWeights(), place, described), described, make))
 
 
 def open_files(source: Path, weights: Path | None, described: Mapping[str, Any], device: Device) -> Any:
@@ -135,6 +287,8 @@ def open_files(source: Path, weights: Path | None, described: Mapping[str, Any],
     versions.check("load", described)
     inputs = [(each["name"], each["argument"]) for each in described["inputs"]]
     outputs = [each["name"] for each in described["outputs"]]
+    from burn_import.onnx.writer import Written
+
     written = Written(source.read_text(encoding="utf-8"), {}, inputs, outputs)
     cls: Any = compiled(written, {name: described[name] for name in ("inputs", "outputs")})
     return cls.from_embedded(device) if weights is None else cls.from_file(weights, device)
@@ -161,8 +315,8 @@ def compiled(written: Written, described: Mapping[str, Any] | None = None) -> ty
         "output_names": tuple(written.outputs),
         "metadata": dict(described or {}),
         "_arguments": dict(written.inputs),
-        "_dtypes": tuple(map(_dtype_of, (described or {}).get("inputs", ()))),
-        "_sizes": tuple(map(_sizes_of, (described or {}).get("inputs", ()))),
+        "_dtypes": tuple(map(dtype_of, (described or {}).get("inputs", ()))),
+        "_sizes": tuple(map(sizes_of, (described or {}).get("inputs", ()))),
         "__module__": "burn_onnx_model",
         "__doc__": base.__doc__,
     }
@@ -203,12 +357,14 @@ def _in_one_block(arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any
     return copies
 
 
-def ports(model: Model, written: Written) -> dict[str, Any]:
+def ports(model: Model) -> dict[str, Any]:
     """Inputs and outputs of a model: names, dtypes and shapes, in which a text is a size that is open."""
-    arguments = dict(written.inputs)
-    inputs = [{**_port(value, value.name), "argument": arguments[value.name]} for value in model.graph.inputs]
-    outputs = [_port(value, name) for value, name in zip(model.graph.outputs, model.graph.output_names)]
-    return {"inputs": inputs, "outputs": outputs}
+    graph: Graph = model.graph
+    inputs = [
+        {**_port(value, value.name), "argument": argument}
+        for value, argument in zip(graph.inputs, argument_names(graph))
+    ]
+    return {"inputs": inputs, "outputs": [_port(value, name) for value, name in zip(graph.outputs, graph.output_names)]}
 
 
 def _port(value: Value, name: str) -> dict[str, Any]:
@@ -219,90 +375,6 @@ def _port(value: Value, name: str) -> dict[str, Any]:
     return {"name": name, "dtype": None if type_.dtype is None else str(type_.dtype), "shape": shape}
 
 
-def _in_dtypes(names: Sequence[str], dtypes: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-    """Inputs in the dtypes that the model takes: Python's numbers are converted, arrays of another dtype refused."""
-    found, faults = [], []
-    for name, dtype, value in zip(names, dtypes, given):
-        if dtype is None:
-            found.append(value)
-            continue
-        if value is None:
-            faults.append(f"input {name!r} is None, and the model takes a tensor of {dtype.name}")
-            continue
-        is_tensor, is_array = isinstance(value, Tensor), hasattr(value, "dtype")
-        array: Any = value if is_tensor else np.asarray(value)
-        has = array.dtype.numpy if is_tensor else array.dtype
-        if has == dtype or (dtype.kind == "O" and has.kind in "OUS"):
-            found.append(array)
-        elif is_array or _KINDS.find(has.kind) > _KINDS.find(dtype.kind):
-            wanted = "str" if dtype.kind == "O" else from_numpy(dtype).name if is_tensor else f"np.{dtype.name}"
-            advice = f'.cast("{wanted}")' if is_tensor else f".astype({wanted})"
-            faults.append(f"input {name!r} is {has.name}, and the model takes {dtype.name}; write {name}{advice}")
-        else:
-            found.append(array.astype(dtype))
-    if faults:
-        raise OnnxError("run", faults)
-    return found
-
-
-_KINDS = "buifcV"  # from narrow to wide; V are the floats that NumPy does not have
-
-
-def _dtype_of(port: Mapping[str, Any]) -> Any:
-    """The dtype of an input as NumPy has it; None where it is no tensor or not known."""
-    name = port.get("dtype")
-    found = next((each for each in ElementType if str(each) == name), None)
-    return None if found is None else np.dtype(found.numpy)
-
-
-def _sizes_of(port: Mapping[str, Any]) -> tuple[int | None, ...] | None:
-    """The sizes that the file gives an input as numbers, None for those it leaves open; None where all is open."""
-    shape = port.get("shape")
-    return None if shape is None else tuple(size if isinstance(size, int) else None for size in shape)
-
-
-def _fits(value: Any, sizes: tuple[int | None, ...] | None) -> bool:
-    """Whether an input has the sizes that the file gives it."""
-    if sizes is None or value is None:
-        return True
-    shape = tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
-    return shape == sizes or (
-        len(shape) == len(sizes) and all(size is None or has == size for has, size in zip(shape, sizes))
-    )
-
-
-def _size_faults(names: Sequence[str], sizes: Sequence[Any], given: Sequence[Any]) -> list[str]:
-    faults = []
-    for name, wanted, value in zip(names, sizes, given):
-        if not _fits(value, wanted):
-            shape = tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
-            text = ", ".join("any" if size is None else str(size) for size in wanted)
-            reason = f"input {name!r} has shape {list(shape)}, and the model takes [{text}]"
-            if len(shape) == len(wanted):
-                reason += "; to try other sizes than those of the file, call the model with tensors: model(x)"
-            faults.append(reason)
-    return faults
-
-
 def _is_plain(value: Any) -> bool:
     """Whether a value is an array of numbers."""
     return value.__class__ is np.ndarray and value.dtype.kind in "fiub" and value.dtype.isnative
-
-
-def _to_device(value: Any, device: Device) -> Any:
-    if value is None or isinstance(value, dict):
-        return value
-    if isinstance(value, list):
-        return [_to_device(each, device) for each in value]
-    if isinstance(value, Tensor):
-        return value.to(device)
-    array = np.asarray(value)
-    return array if array.dtype.kind in "OUS" else burn.tensor(array, device=device)
-
-
-def _to_host(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.numpy()
-    if isinstance(value, list | tuple):
-        return [_to_host(each) for each in value]
-    return value

@@ -10,18 +10,21 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from burn.version import __version__
 from burn_import.onnx.importing import Imported
 from burn_import.onnx.loading import ports
+from burn_import.onnx.operators.missing import operators_of
 from burn_import.onnx.versions import FORMAT
-from burn_import.onnx.writer import Written, operators_of
+
+if TYPE_CHECKING:
+    from burn_import.onnx.writer import Written
 
 
 def describe(
     imported: Imported,
-    written: Written,
+    written: Written | None,
     *,
     name: str,
     files: Mapping[str, bytes | str | None],
@@ -42,9 +45,9 @@ def describe(
         "ir_version": model.ir_version,
         "opset": imported.opset,
         "graph": model.graph.name,
-        **ports(model, written),
+        **ports(model),
         "operators": dict(sorted(operators_of(model).items())),
-        "parameters": len(written.weights),
+        "parameters": 0 if written is None else len(written.weights),
         "checksums": {name: _checksum(data) for name, data in files.items() if data is not None},
         "program": None if program is None else dict(program),
     }

@@ -20,7 +20,7 @@ from furnace import datatypes
 from furnace.errors import ModelError
 from furnace.models.preprocessing import declared
 from furnace.models.served import ServedModel
-from furnace.models.serving import serve_module
+from furnace.models.serving import serve_graph, serve_module
 from furnace.signature import Signature, Size, TensorSpec
 
 RECORDS = (".mpk", ".mpk.gz", ".bin", ".bin.gz")
@@ -72,13 +72,12 @@ def _parts(path: Path) -> tuple[str, str]:
 
 def _from_onnx(path: Path, device: Device, name: str, version: str) -> ServedModel:
     from burn_import.onnx.importing import import_model
-    from burn_import.onnx.loading import instantiate
+    from burn_import.onnx.loading import loaded
     from burn_import.onnx.metadata import describe
 
     imported = import_model(path)
-    written = imported.write()
-    described = describe(imported, written, name=name, files={}, options={}, program=None)
-    module = instantiate(written, device)
+    described = describe(imported, None, name=name, files={}, options={}, program=None)
+    module = loaded(imported, device)
     described["preprocessing"] = _preprocessing_beside(path)
     return _from_described(module, described, device, name, version, "onnx")
 
@@ -122,7 +121,13 @@ def _from_described(
         tuple(_spec(each) for each in described["inputs"]), tuple(_spec(each) for each in described["outputs"])
     )
     kept = ("producer", "producer_version", "opset", "import_version", "graph", "operators")
-    made = serve_module(module, device, signature, name=name, version=version)
+    from burn_import.onnx.loading import runtime_of
+
+    runtime = runtime_of(module)
+    if runtime is None:
+        made = serve_module(module, device, signature, name=name, version=version)
+    else:
+        made = serve_graph(module, runtime, device, signature, name=name, version=version)
     made.platform, made.preprocessing = platform, described.get("preprocessing")
     declared(made.preprocessing, signature.inputs)  # what is wrong with it is told now, not at the first picture
     made.metadata = {key: described[key] for key in kept if key in described}

@@ -1,4 +1,4 @@
-"""From arrays to arrays through a module: captured once for each set of shapes, replayed after that."""
+"""From arrays to arrays through a module or a graph: recorded once for each set of shapes, replayed after that."""
 
 from __future__ import annotations
 
@@ -58,6 +58,35 @@ class ModuleRunner:
         if value is None or value.dtype.kind in "OUS":
             return value
         return burn.tensor(value, device=self.device)
+
+
+class GraphRunner:
+    """Runs the graph of an imported model as it stands: `runtime` is what `run` of the model rests on."""
+
+    def __init__(self, model: Any, runtime: Any, device: Device) -> None:
+        from burn_import.onnx.code.live import TextOnly
+
+        self.model, self.runtime, self.device = model, runtime, device
+        self._text_only = TextOnly
+        self._module: ModuleRunner | None = None
+
+    def __call__(self, inputs: Sequence[Array | None]) -> list[Any]:
+        """The outputs in order."""
+        if self._module is None:
+            try:
+                return [_host(each) for each in self.runtime.outputs(inputs)]
+            except self._text_only as reason:  # a row of somebody else's that can only be written
+                log.debug("a model runs as its module: %s", reason)
+                self._module = ModuleRunner(self.model, self.device)
+        return self._module(inputs)
+
+    def forget(self, inputs: Sequence[Array | None]) -> None:
+        """Let go of what is kept for inputs of these shapes and types."""
+        (self.runtime if self._module is None else self._module).forget(inputs)
+
+    def another(self) -> GraphRunner:
+        """The same model with recordings of its own: they are made for a number of threads."""
+        return GraphRunner(self.model, self.runtime.another(), self.device)
 
 
 def _key(inputs: Sequence[Array | None]) -> Any:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from burn import Cpu, Device, Module
-from furnace.models.running import ModuleRunner
+from furnace.models.running import GraphRunner, ModuleRunner
 from furnace.models.served import ServedModel
 from furnace.signature import Signature
+
+
+def serve_graph(
+    model: Any, runtime: Any, device: Device, signature: Signature, *, name: str, version: str
+) -> ServedModel:
+    """An imported model whose graph runs as it stands."""
+    runner = GraphRunner(model, runtime, device)
+    made = ServedModel(name, version, signature, runner, "burn", str(device), parameters=runtime.parameters)
+    made.steady = isinstance(device.base, Cpu)
+    return made
 
 
 def serve_module(

@@ -150,6 +150,9 @@ class Fusion(Decorator[I]):
         assert kernel is not None
 
         def run(*args: Any) -> Any:
+            stream = self._streams.stream
+            if stream is not None and stream.is_kept:
+                return stream.at_once(op, kernel, args)
             result = kernel(*[_forced(each) for each in args])
             return tuple(self._wrap(each) for each in result) if isinstance(result, tuple) else self._wrap(result)
 
@@ -426,6 +429,8 @@ class Fusion(Decorator[I]):
     def undecorated(self, handle: Lazy) -> Any:
         """The value of a handle that somebody looks into. A function under capture is told, also of its arguments."""
         stream, own = self._streams.stream, handle.stream
+        if stream is not None and stream.is_kept:
+            stream.look(handle)
         if stream is not None and stream.on_flush is not None and own is not stream:
             stream.on_flush()
         if own is not None and handle.storage is None:
@@ -445,7 +450,7 @@ class Fusion(Decorator[I]):
 
     def to_host(self, handle: Lazy) -> np.ndarray[Any, Any]:
         own, storage = handle.stream, handle.storage
-        if own is not None and storage is None and self._streams.stream is own:
+        if own is not None and storage is None and self._streams.stream is own and not own.is_kept:
             own.flush()  # the usual read, with one frame less between it and the kernel
         return self.below.to_host(self.undecorated(handle))
 

@@ -14,7 +14,7 @@ import weakref
 from collections import OrderedDict
 from itertools import compress
 from operator import call
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from burn.backend.fusion.cuts import MOST_ENTRIES, Cuts
 from burn.backend.fusion.handle import Lazy, Storage
@@ -133,6 +133,16 @@ def as_storages(outputs: list[Any], inputs: list[Storage]) -> list[Any]:
 
 class Stream:
     """What one thread has asked of a `Fusion` device and has not run yet."""
+
+    is_kept: ClassVar[bool] = False
+    """Whether what runs is written down, to run again: then reads and what runs at once are told."""
+
+    def look(self, handle: Lazy) -> None:
+        """Somebody is about to read a value."""
+
+    def at_once(self, op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
+        """Run an operation that needs values."""
+        raise NotImplementedError
 
     def __init__(self, device: Fusion[Any]) -> None:
         self.device = device

@@ -111,6 +111,12 @@ class Frame:
         return Expression.name(name)
 
 
+def argument_names(graph: Graph, names: Names | None = None) -> list[str]:
+    """What the arguments of a graph's function are called."""
+    taken = Names() if names is None else names
+    return [taken.fresh(value.name, "x") for value in graph.inputs]
+
+
 def package_of(module: str) -> str:
     """The package of a module that generated source may call: the framework's where it has the module."""
     return "burn_import.functions" if module in MODULES else "burn.tensor"

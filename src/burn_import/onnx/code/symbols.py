@@ -9,9 +9,7 @@ from burn_import.onnx.code.expression import Expression, Form
 from burn_import.onnx.code.fields import Fields
 from burn_import.onnx.code.frame import INDENT, Frame, Line
 from burn_import.onnx.code.names import snake
-from burn_import.onnx.code.sizes import element_expression
-from burn_import.onnx.ir.graph import Graph, Value
-from burn_import.onnx.passes.infer.context import content_of
+from burn_import.onnx.ir.graph import Graph
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 _AUTOMATIC = re.compile(r"^(s\d+|unk__\d+|.*_dynamic_axes_\d+|dim_?\d+|\?.*)$")
@@ -94,33 +92,3 @@ class Symbols(Frame):
     def mentioned(self) -> set[str]:
         """Every word of the body, comments left out."""
         return set(WORD.findall("\n".join(line.code for line in self.lines)))
-
-    def size(self, value: Value, axis: int) -> Expression:
-        shape = value.tensor.shape
-        if shape is not None:
-            found = element_expression(shape[axis], self.resolve)
-            if found is not None:
-                return found
-        return self.tensor(value).attribute("shape").item(axis).number()
-
-    def tensor(self, value: Value) -> Expression:
-        """A value as a tensor on the device."""
-        raise NotImplementedError
-
-    def elements(self, value: Value) -> list[Any] | None:
-        """What inference knows about the elements of a value."""
-        content = content_of(value)
-        return None if content is None else list(content.reshape(-1).tolist())
-
-    def each(self, value: Value) -> list[Expression] | None:
-        """One expression for each element of a value of rank 0 or 1; None when one of them is not known."""
-        elements = self.elements(value)
-        if elements is None or (value.tensor.rank or 0) > 1:
-            return None
-        found: list[Expression] = []
-        for element in elements:
-            one = element_expression(element, self.resolve)
-            if one is None:
-                return None
-            found.append(one)
-        return found

@@ -14,7 +14,7 @@ from burn_import.onnx.operators.registry import ROWS, Row, operator
 
 __all__ = ["Row", "operator", "rows"]
 
-_MACHINERY = {"registry", "operation"}
+_MACHINERY = {"registry", "operation", "values", "executed", "missing"}
 
 
 @cache

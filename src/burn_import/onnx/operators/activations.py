@@ -71,5 +71,5 @@ def dropout(op: Operation) -> Expression | list[Expression | None]:
 
 def _told(op: Operation) -> Expression:
     ratio: Expression | float = op.number(1) if op.has(1) else 0.5
-    training = Expression("bool")(op.number(2))
+    training = op.named("bool")(op.number(2))
     return written(op, "host", "dropout", op.x, ratio, training, op.attribute("seed"))

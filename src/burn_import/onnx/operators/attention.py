@@ -49,16 +49,9 @@ def causal_conv(op: Operation) -> Expression | list[Expression | None]:
 @operator("FlexAttention", domain="ai.onnx.preview")
 def flex_attention(op: Operation) -> Expression:
     """Bodies that change scores become functions."""
-    changes = [_function(op, name) if name in op.node.attributes else None for name in ("score_mod", "prob_mod")]
+    changes = [
+        op.closure(name, name, ["scores"]) if name in op.node.attributes else None for name in ("score_mod", "prob_mod")
+    ]
     dtype = dtype_attribute(op, "softmax_precision")
     inputs = (op.x, op.tensor(1), op.tensor(2), op.attribute("scale"), *changes, dtype)
     return written(op, "transformer", "flex_attention", *inputs)
-
-
-def _function(op: Operation, name: str) -> Expression:
-    """A function of one tensor around a body."""
-    function, argument = op.fresh(name), op.fresh("scores")
-    with op.block(f"def {function}({argument}: Tensor) -> Tensor:"):
-        results = op.body(name, [Expression.name(argument)])
-        op.statement("return ", results[0])
-    return Expression.name(function)

@@ -12,6 +12,7 @@ from burn_import.onnx.code.expression import Expression, Form, literal
 from burn_import.onnx.code.hints import value_hint
 from burn_import.onnx.ir.graph import Graph
 from burn_import.onnx.ir.types import ElementType, TensorType
+from burn_import.onnx.operators import executed
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
 
@@ -42,6 +43,8 @@ def _bind(op: Operation, names: Sequence[str | None], values: Sequence[Expressio
 
 @operator("If")
 def branches(op: Operation) -> list[Expression | None]:
+    if op.is_live:
+        return executed.branches(op)
     names: list[str | None] = [op.fresh(value_hint(value)) if value.is_used else None for value in op.node.outputs]
     condition = op.number(0)
     with op.block("if ", condition, ":"):
@@ -54,6 +57,8 @@ def branches(op: Operation) -> list[Expression | None]:
 @operator("Loop")
 def loop(op: Operation) -> list[Expression | None]:
     """A `for` when the rounds are counted, a `while` when only a condition ends it."""
+    if op.is_live:
+        return executed.loop(op)
     body: Graph = op.attribute("body")
     carried = op.count - 2
     given = [op.raw(index) if _is_other(op, index) else op.tensor(index) for index in range(2, op.count)]
@@ -108,18 +113,18 @@ def _is_endless(body: Graph) -> bool:
 
 def _stacked(op: Operation, name: str, index: int, axis: int = 0) -> Expression:
     """The results of all rounds as one tensor; without a round it is empty."""
-    made = Expression("Tensor.stack")(Expression.name(name, Form.other), axis)
+    made = op.named("Tensor.stack")(Expression.name(name, Form.other), axis)
     type_ = op.output_type(index)
     if type_.dtype is None or type_.dtype.burn is None:
         raise op.refuse("results of rounds that are no tensors")
-    sizes = [size if isinstance(size, int) else 0 for size in (type_.shape or (0,))]
-    sizes[axis] = 0
-    empty = op.full(sizes, 0, type_.dtype)
+    empty = op.full(executed.empty_sizes(type_.shape, axis), 0, type_.dtype)
     return Expression(f"{made.text} if {name} else {empty.text}", 0)
 
 
 @operator("Scan")
 def scan(op: Operation) -> list[Expression | None]:
+    if op.is_live:
+        return executed.scan(op)
     body: Graph = op.attribute("body")
     scanned = int(op.attribute("num_scan_inputs"))
     states = op.count - scanned

@@ -31,7 +31,7 @@ def padding(op: Operation, dims: int) -> str | list[tuple[int, int]]:
 def layer_padding(op: Operation, dims: int) -> Expression | bool | None:
     """The padding as the config of a layer takes it; None for none, False where no config can say it."""
     found = padding(op, dims)
-    name = Expression.name("nn").attribute(f"PaddingConfig{dims}d")
+    name = op.named("nn").attribute(f"PaddingConfig{dims}d")
     if found == "same":
         return name.attribute("Same")
     if found == "valid" or not any(any(pair) for pair in found):

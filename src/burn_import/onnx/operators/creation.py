@@ -40,4 +40,4 @@ def eye_like(op: Operation) -> Expression:
 @operator("OneHot")
 def one_hot(op: Operation) -> Expression:
     depth = op.number(1)
-    return op.x.method("one_hot_values", op.tensor(2), Expression(f"int({depth.text})"), op.attribute("axis"))
+    return op.x.method("one_hot_values", op.tensor(2), op.named("int")(depth), op.attribute("axis"))

@@ -59,12 +59,7 @@ def adam(op: Operation) -> list[Expression | None]:
 @operator("Gradient", "GradientOf", domain=TRAINING)
 def gradient(op: Operation) -> list[Expression | None]:
     """What is differentiated becomes a function; the inputs behind `xs` are only its arguments."""
-    body, function = op.attribute("body"), op.fresh("objective")
-    names = [op.fresh(value.name) for value in body.inputs]
-    typed = ", ".join(f"{name}: Tensor" for name in names)
     inputs = [op.tensor(index) for index in range(op.count)]
-    with op.block(f"def {function}({typed}) -> Tensor:"):
-        results = op.body("body", [Expression.name(name) for name in names])
-        op.statement("return ", results[0])
-    found = op.function("optimisation", "gradients")(Expression.name(function), *inputs)
+    objective = op.closure("body", "objective", [value.name for value in op.attribute("body").inputs])
+    found = op.function("optimisation", "gradients")(objective, *inputs)
     return op.unpack(found, op.count)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from burn_import.onnx.code.expression import Argument, Expression, Form, binary, literal, product, sliced
+from burn_import.onnx.code.expression import Argument, Expression, Form, Part, binary, literal, product
+from burn_import.onnx.operators import executed
 from burn_import.onnx.operators.indices import counts_from_start
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
@@ -22,8 +23,8 @@ def reshape(op: Operation) -> Expression:
     if elements is not None and shape is not None and len(shape) == len(elements) and sizes is None:
         # the batch of a model is most often the one size that is open: -1 says so
         opened = [index for index, size in enumerate(shape) if not isinstance(size, int)]
-        written = [each.text for index, each in enumerate(elements) if index not in opened]
-        if len(opened) == 1 and 0 not in shape and "-1" not in written:
+        written = [each.constant for index, each in enumerate(elements) if index not in opened]
+        if len(opened) == 1 and 0 not in shape and -1 not in written:
             elements[opened[0]] = literal(-1)
             return op.x.method("reshape", elements)
     return op.x.method("reshape", op.numbers(1) if elements is None else elements)
@@ -80,7 +81,7 @@ def unsqueeze(op: Operation) -> Expression:
 
 @operator("Concat")
 def concat(op: Operation) -> Expression:
-    return Expression("Tensor.cat")(op.tensors(), op.axis())
+    return op.named("Tensor.cat")(op.tensors(), op.axis())
 
 
 @operator("Split")
@@ -114,18 +115,20 @@ def slice_(op: Operation) -> Expression:
     steps = [1] * len(starts) if steps is None else steps
     if min(axes, default=0) < 0:
         axes = [axis + op.rank() if axis < 0 else axis for axis in axes]
-    parts = [":"] * (max(axes, default=-1) + 1)
+    parts: list[Part] = [(None, None, None)] * (max(axes, default=-1) + 1)
     for start, end, axis, step in zip(starts, ends, axes, steps):
-        first = "" if _is_end(start) or (step > 0 and start.text == "0") else start.text
-        last = "" if _is_end(end) else end.text
-        parts[axis] = sliced([first, last, *([str(step)] if step != 1 else [])])
-    if all(part == ":" for part in parts):
+        first = None if _is_end(start) or (step > 0 and start.constant == 0) else start
+        last = None if _is_end(end) else end
+        parts[axis] = (first, last, step if step != 1 else None)
+    if all(part == (None, None, None) for part in parts):
         return op.x
-    return Expression(f"{op.x.bracketed(10)}[{', '.join(parts)}]")
+    return op.x.parts(parts)
 
 
 def _computed_slice(op: Operation) -> Expression:
     """Axes, bounds or steps that only the run knows: the slices are put together there."""
+    if op.is_live:
+        return executed.computed_slice(op)
     x = op.assign("x", op.x)
     bounds = Expression.name(op.fresh("bounds"), Form.other)
     op.statement(bounds, " = [slice(None)] * ", x.attribute("rank"))
@@ -167,10 +170,7 @@ def _entries(op: Operation, index: int) -> list[Expression]:
 
 
 def _is_end(bound: Expression) -> bool:
-    try:
-        return abs(int(bound.text)) >= FAR
-    except ValueError:
-        return False
+    return isinstance(bound.constant, int) and abs(bound.constant) >= FAR
 
 
 @operator("Gather")
@@ -242,6 +242,8 @@ def pad(op: Operation) -> Expression:
 
 def _computed_pad(op: Operation) -> Expression:
     """Axes that only the run knows."""
+    if op.is_live:
+        return _padded(op, executed.computed_pairs(op))
     amounts = op.assign("pads", op.numbers(1))
     axes = op.assign("axes", op.numbers(3))
     pairs = Expression.name(op.fresh("pairs"), Form.other)
@@ -256,7 +258,7 @@ def _padded(op: Operation, pairs: Argument) -> Expression:
     mode = op.attribute("mode")
     value = op.number(2) if op.has(2) else literal(0)
     settings: dict[str, object] = {} if mode == "constant" else {"mode": mode}
-    if mode == "constant" and value.text not in ("0", "0.0"):
+    if mode == "constant" and repr(value.constant) not in ("0", "0.0"):
         settings["value"] = value
     return op.x.method("pad_or_crop", pairs, **settings)
 
@@ -268,7 +270,7 @@ def shape(op: Operation) -> Expression:
     result = op.tensor(0).method("dims")
     if start or end is not None:
         result = result.part(start or None, end)
-    return Expression(f"list({result.text})", form=Form.numbers)
+    return op.named("list")(result).numbers()
 
 
 @operator("Size")

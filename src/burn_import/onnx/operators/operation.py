@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn_import.onnx.code.expression import Argument, Expression, call, literal, rounded
+from burn_import.onnx.code.expression import Argument, Expression, literal, rounded
 from burn_import.onnx.code.fields import Array, Source, Weight
 from burn_import.onnx.ir import schemas
 from burn_import.onnx.ir.graph import Node, Value
 from burn_import.onnx.ir.types import ElementType, Shape, Size, TensorType, Type
 
 if TYPE_CHECKING:
-    from burn_import.onnx.writer.function import FunctionWriter
+    from burn_import.onnx.operators.values import Values
 
 
 class Unsupported(Exception):
@@ -32,7 +32,7 @@ class Operation:
 
     __slots__ = ("writer", "node", "absorbed")
 
-    def __init__(self, writer: FunctionWriter, node: Node) -> None:
+    def __init__(self, writer: Values, node: Node) -> None:
         self.writer = writer
         self.node = node
         self.absorbed: Node | None = None
@@ -40,6 +40,11 @@ class Operation:
     def refuse(self, reason: str) -> Unsupported:
         """`raise op.refuse("mode 'cubic' of five dims")`"""
         return Unsupported(reason)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the node is run, and not written: statements have a twin in `executed` for that."""
+        return self.writer.is_live
 
     # -- what is known about the inputs
 
@@ -211,13 +216,17 @@ class Operation:
         generated source may import are listed in `code.names.RESERVED`."""
         return self.writer.imported(module, name)
 
+    def named(self, name: str) -> Expression:
+        """What Python or the framework calls so, and every source may: `op.named("Tensor.cat")(parts, 0)`."""
+        return self.writer.named(name)
+
     def new(self, content: Argument, dtype: ElementType) -> Expression:
         """A tensor of Python numbers: `constant([batch, 2], burn.i64, x.device)`."""
         return self.writer.new(content, dtype)
 
     def full(self, shape: Argument, fill: Argument, dtype: ElementType) -> Expression:
         """A tensor full of one number."""
-        return call(Expression("Tensor.full"), shape, fill, self.device, dtype)
+        return self.named("Tensor.full")(shape, fill, self.device, dtype)
 
     def cast(self, value: Expression, dtype: ElementType) -> Expression:
         return value.method("cast", dtype)
@@ -231,6 +240,14 @@ class Operation:
         """The first outputs of the node from a tuple or list: `values, indices = ...`."""
         return self.writer.unpack(self.node, value, len(self.node.outputs) if count is None else count)
 
+    def apart(self, value: Expression, hints: Sequence[str | None]) -> list[Expression | None]:
+        """The elements of a tuple, each in a variable; None where nobody wants one: `output, state = ...`."""
+        return self.writer.apart(value, hints)
+
+    def closure(self, name: str, hint: str, arguments: Sequence[str]) -> Expression:
+        """A function of tensors around a body, which gives the body's first result."""
+        return self.writer.closure(self.node.attributes[name], hint, arguments)
+
     def statement(self, *parts: str | Expression) -> None:
         """One statement of keywords of ours and expressions: `op.statement("assert ", condition)`."""
         self.writer.statement("".join(part if isinstance(part, str) else part.text for part in parts))
@@ -239,13 +256,14 @@ class Operation:
         """`with op.block("if ", condition, ":"):`; what is written inside is indented."""
         return self.writer.block("".join(part if isinstance(part, str) else part.text for part in parts))
 
-    def body(self, name: str, inputs: Sequence[Expression | None] = ()) -> list[Expression]:
-        """Write a body here, its inputs bound to expressions, and give its results."""
-        return self.writer.body(self.node.attributes[name], inputs)
+    def body(self, name: str, inputs: Sequence[Expression | None] = (), number_first: bool = False) -> list[Expression]:
+        """Write a body here, its inputs bound to expressions, and give its results; the first one as a number where
+        it is run and decides."""
+        return self.writer.body(self.node.attributes[name], inputs, number_first)
 
     def fresh(self, hint: str) -> str:
         """A variable name that is not taken."""
-        return self.writer.names.fresh(hint)
+        return self.writer.fresh(hint)
 
     # -- what is learnt
 
@@ -272,7 +290,7 @@ class Operation:
 
     def parameter(self, index: int, hint: str | None = None) -> Expression:
         """A constant input as a `Param` of the model, whatever its size."""
-        return self.writer.fields.parameter(hint or self.writer.constant_hint(self.value(index)), self.weight(index))
+        return self.writer.parameter(self.value(index), hint, self.weight(index))
 
     def table(self, hint: str, array: Array) -> Expression:
         """A constant that the row computed: in the source when it is small, else in the record."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from burn_import.onnx.code.expression import Expression, call
+from burn_import.onnx.code.expression import Expression
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.calling import several, written
 from burn_import.onnx.operators.convolution import padding
@@ -100,7 +100,7 @@ def concat(op: Operation) -> Expression:
     scale, zero = op.tensor(0), op.tensor(1)
     places = range(2, op.count, 3)
     parts = [written(op, "quantized", "rescale", *_operand(op, index), scale, zero) for index in places]
-    return call(Expression("Tensor.cat"), parts, op.axis(rank=op.rank(2)))
+    return op.named("Tensor.cat")(parts, op.axis(rank=op.rank(2)))
 
 
 @operator("QLinearWhere", domain=MS)

@@ -29,8 +29,8 @@ def _drawn(op: Operation, shape: Argument, dtype: ElementType) -> Expression:
     if seed is not None:
         draw = op.imported("burn.ops.random", "random_uniform" if uniform else "random_normal")
         return draw(seed, 0, *numbers, shape, dtype, device=op.device)
-    distribution = Expression("burn.Distribution").attribute("Uniform" if uniform else "Normal")(*numbers)
-    return Expression("Tensor").attribute("random")(shape, distribution, op.device, dtype)
+    distribution = op.named("burn.Distribution").attribute("Uniform" if uniform else "Normal")(*numbers)
+    return op.named("Tensor").attribute("random")(shape, distribution, op.device, dtype)
 
 
 @operator("RandomUniform", "RandomNormal", impure=True)

@@ -67,18 +67,17 @@ def _lstm(op: Operation, layer: Layer) -> Expression | list[Expression | None]:
         hidden, cell = (op.tensor(index) for index in (5, 6))
         if not layer.both:
             hidden, cell = (each.method("squeeze_dim", 0) for each in (hidden, cell))
-        given.append(Expression("nn.LstmState")(cell, hidden))
+        given.append(op.named("nn.LstmState")(cell, hidden))
     called = layer.field(*given)
     if not op.wanted(1) and not op.wanted(2):
         return laid_out(op, layer, called.item(0))
-    output, state = op.fresh("lstm") if op.wanted(0) else "_", op.fresh("state")
-    op.statement(f"{output}, {state} = ", called)
-    last = [Expression.name(state).attribute(name) for name in ("hidden", "cell")]
+    one, state = op.apart(called, ["lstm" if op.wanted(0) else None, "state"])
+    assert state is not None
+    last = [state.attribute(name) for name in ("hidden", "cell")]
     if not layer.both:
         last = [each.method("unsqueeze_dim", 0) for each in last]
-    if not op.wanted(0):
+    if one is None:
         return [None, *last]
-    one = Expression.name(output)
     if absorbed(op, layer, one):
         return [None, *last]
     if layer.batch_first:

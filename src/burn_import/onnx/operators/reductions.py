@@ -49,9 +49,9 @@ def _squeezed(result: Expression, dims: list[int]) -> Expression:
 def _counted(op: Operation, x: Expression, method: str) -> Expression:
     """Axes that are known only at run time."""
     axes = op.assign("axes", op.numbers(1))
-    everything = f"list(range({op.x.method('dims').text}.__len__()))"
+    everything = op.named("list")(op.named("range")(op.x.method("dims").method("__len__")))
     if not op.flag("noop_with_empty_axes"):
-        axes = op.assign("axes", Expression(f"{axes.text} or {everything}", 0))
+        axes = op.assign("axes", axes.or_else(everything))
     result = x.method(method, axes)
     return result if op.flag("keepdims") else result.method("squeeze_dims", axes)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from burn_import.onnx.code.expression import COMPARISON, Expression, Form, binary, call, comprehension, literal
+from burn_import.onnx.code.expression import Expression, Form, binary, comprehension, literal
 from burn_import.onnx.code.hints import value_hint
 from burn_import.onnx.ir.graph import Graph
 from burn_import.onnx.ir.types import ElementType, SequenceType, TensorType, Type
+from burn_import.onnx.operators import executed
 from burn_import.onnx.operators.operation import Operation
 from burn_import.onnx.operators.registry import operator
 
@@ -22,7 +21,7 @@ def _element(op: Operation, index: int) -> Expression:
 
 def _typed(op: Operation, value: Expression) -> Expression:
     """A result that is a tensor or not, as inference says."""
-    return replace(value, form=Form.tensor if _is_tensor(op.node.outputs[0].type) else Form.other)
+    return value.tensor() if _is_tensor(op.node.outputs[0].type) else value.other()
 
 
 @operator("SequenceConstruct")
@@ -32,7 +31,7 @@ def construct(op: Operation) -> Expression:
 
 @operator("SequenceEmpty")
 def empty(op: Operation) -> Expression:
-    return Expression("list[Tensor]()").other()
+    return op.named("list[Tensor]")().other()
 
 
 @operator("SequenceInsert")
@@ -60,7 +59,7 @@ def at(op: Operation) -> Expression:
 
 @operator("SequenceLength")
 def length(op: Operation) -> Expression:
-    return Expression("len")(op.raw(0)).number()
+    return op.named("len")(op.raw(0)).number()
 
 
 @operator("ConcatFromSequence")
@@ -70,7 +69,7 @@ def concat(op: Operation) -> Expression:
     rank = op.node.outputs[0].tensor.rank
     if op.node.outputs[0].tensor.dtype is ElementType.string:
         return op.function("text", "join")(op.raw(0), axis, op.flag("new_axis")).other()
-    return call(Expression(name), op.raw(0), axis + rank if axis < 0 and rank is not None else axis)
+    return op.named(name)(op.raw(0), axis + rank if axis < 0 and rank is not None else axis)
 
 
 @operator("SplitToSequence")
@@ -80,6 +79,8 @@ def split(op: Operation) -> Expression:
         parts = op.x.method("split", 1, axis)
         if op.attribute("keepdims", 1):
             return parts.other()
+        if op.is_live:
+            return executed.squeezed(parts, axis)
         each = op.fresh("part")
         return comprehension(Expression.name(each).method("squeeze_dim", axis), each, parts)
     if op.rank(1) == 0:
@@ -90,6 +91,8 @@ def split(op: Operation) -> Expression:
 @operator("SequenceMap")
 def over_elements(op: Operation) -> list[Expression | None]:
     """A loop over all sequences at once; inputs that are none are the same in each round."""
+    if op.is_live:
+        return executed.over_elements(op)
     body: Graph = op.attribute("body")
     results = [op.fresh(value_hint(value)) for value in op.node.outputs]
     for name in results:
@@ -123,7 +126,7 @@ def has_element(op: Operation) -> Expression:
     value = op.raw(0)
     if value.form is Form.tensor:
         return literal(True)
-    return Expression(f"{value.bracketed(COMPARISON + 1)} is not None", COMPARISON, Form.number)
+    return value.is_there()
 
 
 @operator("OptionalGetElement")

@@ -14,7 +14,7 @@ def dft(op: Operation) -> Expression:
     if op.has(1):
         settings["n"] = op.number(1)
     axis = op.number(2) if op.has(2) else None
-    if axis is not None and axis.text != "-2":
+    if axis is not None and axis.constant != -2:
         settings["dim"] = axis
     settings |= {name: True for name in ("inverse", "onesided") if op.flag(name)}
     return op.function("signal", "dft")(op.x, **settings)
@@ -37,11 +37,11 @@ WINDOWS = {"HannWindow": "hann_window", "BlackmanWindow": "blackman_window", "Ha
 def window(op: Operation) -> Expression:
     """The standard's Hamming window has the exact fractions, ours the usual 0.54 and 0.46."""
     name = op.node.op_type
-    weights = (Expression("(25 / 46, 21 / 46)"),) if name == "HammingWindow" else ()
+    weights = (op.named("(25 / 46, 21 / 46)"),) if name == "HammingWindow" else ()
     settings = _made(op) if op.flag("periodic") else {"periodic": False} | _made(op)
     size = op.number(0)
-    if not size.simple and not size.text.isdecimal():
-        size = Expression("int")(size).number()  # what is read from a tensor is a float to type checkers
+    if not size.simple:
+        size = op.named("int")(size).number()  # what is read from a tensor is a float to type checkers
     return op.function("signal", WINDOWS[name])(*weights, size, **settings)
 
 

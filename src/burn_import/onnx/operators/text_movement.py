@@ -18,7 +18,7 @@ from burn_import.onnx.ir.types import ElementType, TensorType
 from burn_import.onnx.operators.operation import Operation
 
 if TYPE_CHECKING:
-    from burn_import.onnx.writer.function import FunctionWriter
+    from burn_import.onnx.operators.values import Values
 
 MOVEMENT = frozenset({
     "CenterCropPad", "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND",
@@ -46,15 +46,16 @@ class TextMovement(Operation):
 
     __slots__ = ("pool", "places")
 
-    def __init__(self, writer: FunctionWriter, node: Node) -> None:
+    def __init__(self, writer: Values, node: Node) -> None:
         super().__init__(writer, node)
         texts = _texts(node)
-        names = [self.fresh("pool"), self.fresh("places")]
         given = call(self.function("text", "gather_places"), *(super(TextMovement, self).raw(index) for index in texts),
                      device=self.device)  # fmt: skip
-        self.statement(f"{', '.join(names)} = ", given)
-        self.pool = Expression(names[0], simple=True).other()
-        self.places = {index: Expression(f"{names[1]}[{place}]", simple=True) for place, index in enumerate(texts)}
+        pool, places = self.apart(given, ["pool", "places"])
+        assert pool is not None
+        assert places is not None
+        self.pool = pool.other()
+        self.places = {index: places.item(place) for place, index in enumerate(texts)}
 
     def picked(self, index: int, result: Expression) -> Expression:
         """The strings of a result; numbers (how often each occurs) are what they are."""

@@ -33,6 +33,7 @@ from burn_import.onnx.stored.types import (
     shown,
 )
 
+VERSION = 1  # of the data
 MOST_NODES = 1 << 20
 MOST_FAULTS = 200
 MOST_CONTENT = 1 << 12
@@ -47,12 +48,16 @@ _KINDS = {
     "GRAPHS": {"ints", "graphs"}, "TYPE_PROTOS": {"ints", "types"},
 }  # fmt: skip
 
+Records = dict[Value, tuple[str, ...]]
 Provide = Callable[[str, ElementType, tuple[int, ...]], Constant]
 
 
-def decode(data: Any, constant: Provide) -> Model:
-    """The model of some data. `constant` gives those that have no elements here, by name and type."""
+def decode(data: Any, constant: Provide, records: Records | None = None) -> Model:
+    """The model of some data. `constant` gives those that have no elements here, by name and type; `records` takes the
+    paths that constants have in the record."""
     decoder = _Decoder(constant)
+    if records is not None:
+        decoder.records = records
     graph = decoder.graph(data, "graph", {}, None, 0)
     if decoder.faults:
         raise OnnxError("program", decoder.faults)
@@ -68,6 +73,7 @@ class _Decoder:
         self.faults: list[str] = []
         self.taken: set[str] = set()
         self.nodes = 0
+        self.records: Records = {}
 
     def fault(self, place: str, text: object) -> None:
         self.faults.append(f"{place}: {text}")
@@ -153,6 +159,11 @@ class _Decoder:
         value.graph = graph
         graph.constants[value] = None
         scope[name] = value
+        paths = found.get("record", [])
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            self.fault(place, f"{shown(paths)} are no paths of a record")
+        elif paths:
+            self.records[value] = tuple(paths)
 
     def tensor(self, found: Mapping[str, Any], name: str | None) -> Constant:
         dtype = decode_element_type(found.get("dtype"))

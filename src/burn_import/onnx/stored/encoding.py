@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,11 +27,11 @@ from burn_import.onnx.ir.names import Names
 from burn_import.onnx.ir.numbers import Numbers
 from burn_import.onnx.ir.types import ElementType, Type
 from burn_import.onnx.stored import elements
-from burn_import.onnx.stored.decoding import decode
+from burn_import.onnx.stored.decoding import VERSION, decode
 from burn_import.onnx.stored.types import encode_shape, encode_size, encode_type
-from burn_import.onnx.writer import Written
 
-VERSION = 1
+if TYPE_CHECKING:
+    from burn_import.onnx.writer import Written
 
 
 class Stored:
@@ -44,6 +44,7 @@ class Stored:
         self._data = encoder.graph(model.graph)
         self._large = encoder.large
         self._entries = encoder.entries
+        self._every = encoder.every
         self._read: set[str] = set()
         self.model = decode(self._data, self._constant)
         for name in ("opset_imports", "ir_version", "producer_name", "producer_version", "source", "doc"):
@@ -66,7 +67,7 @@ class Stored:
             self._entries[name].update(elements.encode(constant.array, constant.dtype))
         for path, source in written.weights.items():
             if isinstance(source, Weight):
-                entry = self._entries.get(source.value.name)
+                entry = self._every.get(source.value.name)
                 if entry is not None:
                     entry.setdefault("record", []).append(path)
         return {"version": VERSION, "graph": self._data, "parameters": list(written.weights)}
@@ -88,6 +89,7 @@ class _Encoder:
     def __init__(self, model: Model) -> None:
         self.large: dict[str, Constant] = {}
         self.entries: dict[str, dict[str, Any]] = {}  # of constants that the record holds
+        self.every: dict[str, dict[str, Any]] = {}
         self.known: dict[Value, str] = {}
         self.names = Names()
 
@@ -107,6 +109,7 @@ class _Encoder:
         assert constant is not None
         name = self.define(value)
         entry = {"name": name, "dtype": constant.dtype.name, "shape": list(constant.shape)}
+        self.every[name] = entry
         if elements.is_written(constant.dtype, constant.size):
             entry.update(elements.encode(constant.array, constant.dtype))
         else:

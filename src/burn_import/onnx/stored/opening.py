@@ -1,12 +1,13 @@
-"""A model from its `.json` and a record: the graph is read as data, written by our own writer, and run.
+"""A model from its `.json` and a record: the graph is read as data, and runs as it stands.
 
     from burn_import.onnx import open_program
 
     model = open_program("mnist_burn.json", "mnist_burn.mpk", burn.Cpu())
     answer = model.run({"input": array})
 
-Neither the `onnx` package nor the generated `.py` is needed, and nothing of the files is executed. A record that was
-trained further fits as well as the first one.
+Neither the `onnx` package nor the generated `.py` is needed, and nothing of the files is executed: no text is made of
+the graph to run it. A record that was trained further fits as well as the first one. Whoever asks for the module gets
+what our own writer writes, looked at once more by `guard`.
 """
 
 from __future__ import annotations
@@ -14,24 +15,30 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import burn
 from burn import Device
 from burn.errors import BurnError
+from burn.record import Record
 from burn_import.onnx import versions
+from burn_import.onnx.code.live import TextOnly
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import ElementType
-from burn_import.onnx.loading import compiled
-from burn_import.onnx.stored.decoding import decode
-from burn_import.onnx.stored.encoding import VERSION
-from burn_import.onnx.stored.guard import guard
+from burn_import.onnx.loading import Loaded, Origin, compiled, ports
+from burn_import.onnx.operators.missing import check_operators
+from burn_import.onnx.running import Runtime
+from burn_import.onnx.running.checking import check_nodes
+from burn_import.onnx.stored.decoding import VERSION, Records, decode
 from burn_import.onnx.stored.records import Weights, find_weights
-from burn_import.onnx.writer import Written, write
+from burn_import.onnx.stored.weights import RecordWeights
+
+if TYPE_CHECKING:
+    from burn_import.onnx.writer import Written
 
 LARGEST_FILE = 1 << 30  # bytes of a `.json`
 _DENSEST = 4  # elements that a byte of a record can hold
@@ -60,12 +67,67 @@ def open_program(
     path = None if isinstance(program, Mapping) else Path(program)
     described = read_description(path) if path is not None else dict(program)  # type: ignore[arg-type]
     place = burn.default_device() if device is None else device
-    model = program_model(described)
+    records: Records = {}
+    model = program_model(described, records)
+    _check_nodes(model, described)
     weights = find_weights(record, path, described)
-    written = _written(model, described)
     _check_size(model, weights)
+    stated = described["program"].get("parameters")
+    if not isinstance(stated, list) or not all(isinstance(each, str) for each in stated):
+        raise OnnxError("open_program", [f"the program names no parameters; run: {versions.command(described)}"])
+    try:
+        held = weights.load(_is_wide(model), place) if stated else Record({})
+        runtime = _Program(model, RecordWeights(_described(held), records, stated), place, ports(model))
+    except BurnError as error:
+        raise OnnxError("open_program", [f"the record does not fit the program: {error}"]) from error
+    except TextOnly:
+        return _module(model, described, weights, place)
+    return Loaded.of(Origin(runtime, described_ports(described), lambda: _module(model, described, weights, place)))
+
+
+def _check_nodes(model: Model, described: Mapping[str, Any]) -> None:
+    """Refuse what rows cannot do. They may stumble over graphs that no importer makes."""
+    try:
+        check_operators(model)
+        check_nodes(model)
+    except OnnxError as error:
+        raise OnnxError("open_program", error.faults) from None
+    except Exception as error:
+        again = versions.command(described)
+        raise OnnxError("open_program", [f"the graph cannot be run ({_cause(error)}); run: {again}"]) from error
+
+
+def _described(record: Any) -> Any:
+    """A record that names what it holds."""
+    if not record.is_described:
+        raise TextOnly("a record without names")
+    return record
+
+
+class _Program(Runtime):
+    """The graph of a program that somebody else may have written: what it cannot do is one error."""
+
+    def _results(self, values: Sequence[Any]) -> list[Any]:
+        try:
+            return super()._results(values)
+        except (BurnError, TextOnly):
+            raise
+        except (AssertionError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
+            raise OnnxError("run", [f"the program cannot be run ({_cause(error)})"]) from error
+
+
+def described_ports(described: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program says of its inputs and results."""
+    return {name: described.get(name) for name in ("inputs", "outputs")}
+
+
+def _module(model: Model, described: Mapping[str, Any], weights: Weights, place: Device) -> Any:
+    """The module of a program: written by our writer, looked at, and loaded with the record."""
+    from burn_import.onnx.stored.guard import guard
+
+    written = _written(model, described)
     guard(written.source)
-    ports = {name: described.get(name) for name in ("inputs", "outputs")}
+    ports = described_ports(described)
     try:
         cls: Any = compiled(written, ports)
         module = cls(place)
@@ -100,8 +162,8 @@ def read_description(path: Path) -> dict[str, Any]:
     return found
 
 
-def program_model(described: Mapping[str, Any]) -> Model:
-    """The verified graph of a description."""
+def program_model(described: Mapping[str, Any], records: Records | None = None) -> Model:
+    """The verified graph of a description; `records` takes the paths of its constants."""
     again = versions.command(described)
     versions.check("open_program", described)
     program = described.get("program")
@@ -112,7 +174,7 @@ def program_model(described: Mapping[str, Any]) -> Model:
         raise OnnxError("open_program", [f"the program has version {found}, and {VERSION} is read; run: {again}"])
     faults = [f"unknown key {ascii(key)[:40]}" for key in program if key not in ("version", "graph", "parameters")]
     try:
-        model = decode(program.get("graph"), _in_record)
+        model = decode(program.get("graph"), _in_record, records)
     except OnnxError as error:
         raise OnnxError("open_program", [*faults, *error.faults]) from None
     except RecursionError:
@@ -126,6 +188,8 @@ def program_model(described: Mapping[str, Any]) -> Model:
 
 def _written(model: Model, described: Mapping[str, Any]) -> Written:
     """The source of the model; one that the writer cannot write was not written by it."""
+    from burn_import.onnx.writer import write
+
     again = versions.command(described)
     try:
         written = write(model, None, versions.opset(described))

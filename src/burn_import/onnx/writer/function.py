@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from burn_import.onnx.code.expression import Expression, Form, call
 from burn_import.onnx.code.fields import Fields
-from burn_import.onnx.code.frame import form_of
+from burn_import.onnx.code.frame import argument_names, form_of
 from burn_import.onnx.code.hints import moved_from, value_hint
 from burn_import.onnx.code.sizes import shape_comment
 from burn_import.onnx.code.symbols import WORD
 from burn_import.onnx.ir.graph import Graph, Node, Value
-from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators import rows
 from burn_import.onnx.operators.operation import Operation, Unsupported
 from burn_import.onnx.operators.text_movement import TextMovement, moves_text
@@ -54,8 +53,8 @@ class FunctionWriter(Operands):
         self.plain_fields = region is not None and region.is_structural
         self.done: set[Node] = set()
         self.shared: frozenset[Value] = frozenset()  # what several regions use
-        for value in graph.inputs if parent is None else ():
-            name = self.names.fresh(value.name, "x")
+        names = argument_names(graph, self.names) if parent is None else []
+        for value, name in zip(graph.inputs, names):
             self.parameters.append((value, name))
             self.bind(value, Expression.name(name, form_of(value)))
         if parent is None:
@@ -85,7 +84,7 @@ class FunctionWriter(Operands):
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
-            if node in self.done or self._is_known(node):
+            if node in self.done or self.is_known(node):
                 continue
             try:
                 self._node(node)
@@ -102,7 +101,7 @@ class FunctionWriter(Operands):
         inner = FunctionWriter(self.graph, Fields(), self.classes, self, region)
         inner.done = self.done
         for node in nodes:
-            if not self._is_known(node):
+            if not self.is_known(node):
                 for value in node.inputs:
                     if value is not None and (value.node is None or value.node not in inner.inside):
                         inner.lookup(value)  # a parameter, in the order of use
@@ -163,19 +162,6 @@ class FunctionWriter(Operands):
         if known is None and self.parent is not None and self.parent.lookup(value) is not None:
             return self._from_outside(value)
         return known
-
-    def _is_known(self, node: Node) -> bool:
-        """Whether every result that is used can be written from sizes, so that nothing has to be computed."""
-        for value in node.outputs:
-            if not value.is_used:
-                continue
-            dtype, rank = value.tensor.dtype, value.tensor.rank
-            if dtype not in (ElementType.i64, ElementType.i32) or rank is None or rank > 1:
-                return False
-            found = self.each(value)
-            if found is None:
-                return False
-        return True
 
     def _node(self, node: Node) -> None:
         row = rows()[node.domain, node.op_type]
@@ -282,7 +268,26 @@ class FunctionWriter(Operands):
         self.statement(f"{target} = {value.text}")
         return results
 
-    def body(self, graph: Graph, inputs: Sequence[Expression | None]) -> list[Expression]:
+    def apart(self, value: Expression, hints: Sequence[str | None]) -> list[Expression | None]:
+        names = [None if hint is None else self.names.fresh(hint) for hint in hints]
+        self.statement(f"{', '.join(name or '_' for name in names)} = {value.text}")
+        return [None if name is None else Expression.name(name) for name in names]
+
+    def closure(self, graph: Graph, hint: str, arguments: Sequence[str]) -> Expression:
+        function = self.names.fresh(hint)
+        names = [self.names.fresh(each) for each in arguments]
+        with self.block(f"def {function}({', '.join(f'{name}: Tensor' for name in names)}) -> Tensor:"):
+            results = self.body(graph, [Expression.name(name) for name in names])
+            self.statement(f"return {results[0].text}")
+        return Expression.name(function)
+
+    def fresh(self, hint: str) -> str:
+        return self.names.fresh(hint)
+
+    def named(self, name: str) -> Expression:
+        return Expression(name, simple=name.isidentifier())
+
+    def body(self, graph: Graph, inputs: Sequence[Expression | None], number_first: bool = False) -> list[Expression]:
         for value, given in zip(graph.inputs, inputs):
             if given is not None:
                 self.bind(value, given)
