@@ -38,6 +38,8 @@ class Assumptions:
     def __init__(self) -> None:
         self.names: list[str] = []
         """Of the sizes, in the order in which they were asked for."""
+        self.values: list[int] = []
+        """What they are in this recording."""
         self.found: dict[tuple[str, Dim], str] = {}
         """Relations to 0, each with the place in the source that asked."""
 
@@ -46,6 +48,7 @@ class Assumptions:
         if value < 1:
             raise ValueError(f"symbol: a named size is at least 1, and this one is {value}")
         self.names.append(f"s{next(_NUMBERS)}")
+        self.values.append(value)
         return Symbolic(Dim(self.names[-1]), value, self)
 
     def add(self, relation: str, dim: Dim) -> None:
@@ -56,6 +59,20 @@ class Assumptions:
     def fixed(self) -> dict[str, str]:
         """The expressions that have to be what they were, and the places that asked: where generality was lost."""
         return {f"{dim} == 0": place for (relation, dim), place in self.found.items() if relation == "=="}
+
+    def pinned(self) -> list[int]:
+        """Which of the named sizes, by their positions, can be no other number than they were, as far as a look at
+        some of their neighbours tells."""
+        holds = self.function()
+        if not holds(*self.values):
+            return list(range(len(self.values)))
+        found = []
+        for position, value in enumerate(self.values):
+            others = {value + step for step in range(-4, 5)} | {value * 2, value * 3, value // 2, value * 16} - {value}
+            tried = ([*self.values[:position], other, *self.values[position + 1 :]] for other in others - {value})
+            if not any(holds(*numbers) for numbers in tried):
+                found.append(position)
+        return found
 
     def conditions(self) -> list[str]:
         """The assumptions as Python expressions over the named sizes."""
@@ -262,6 +279,19 @@ for _name in ("truediv", "pow", "and_", "or_", "xor", "lshift", "rshift"):
 def is_size(value: object) -> bool:
     """Whether something is an int, bools apart from none, or stands for one."""
     return value.__class__ is Symbolic or isinstance(value, int)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two shapes are the same for all sizes: for decisions that are right, if not best, where they are not."""
+    if one is None or other is None:
+        return one is other
+    return len(one) == len(other) and all(map(_is_same, one, other))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if one.__class__ is Symbolic or other.__class__ is Symbolic:
+        return one.__class__ is other.__class__ and bool(one.dim == other.dim)
+    return bool(one == other)
 
 
 def number(value: Any) -> Any:

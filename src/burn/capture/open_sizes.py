@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MOST_OPENED = 8
 """Captures of one kind of call that hold for many sizes; where sizes decide more than that, each has its own."""
 
+MOST_FAILURES = 3
+"""Recordings that need a size as a number, before each size gets a capture of its own."""
+
 MOST_FAMILIES = 256
 
 Dynamic = bool | Mapping[Any, Any] | None
@@ -110,6 +113,7 @@ class Family:
     def __init__(self) -> None:
         self.shapes: list[tuple[Any, ...]] = []  # of two calls at most, and that tells which sizes change
         self.opened: list[Opened] = []
+        self.failures = 0
         self.is_closed = False
         """Whether each size has a capture of its own: the function cannot be recorded with open ones."""
 
@@ -136,11 +140,13 @@ class OpenSizes:
         if family.is_closed or not places:
             return None
         opened_now = self._record(device, call, places)
+        if opened_now is None or opened_now.assumptions.pinned():  # perhaps by chance, where a size equals another one
+            family.failures += 1
+            family.is_closed = family.failures >= MOST_FAILURES
         if opened_now is None:
-            family.is_closed = True
             return None
         family.opened.append(opened_now)
-        family.is_closed = len(family.opened) >= MOST_OPENED
+        family.is_closed |= len(family.opened) >= MOST_OPENED
         return opened_now.at(call)
 
     def opened(self) -> list[Opened]:

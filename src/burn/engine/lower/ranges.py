@@ -9,6 +9,7 @@ from burn.engine.lower.writer import KernelWriter, Steps, at
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import computes
 from burn.program.program import Constant, Node, Program
+from burn.symbolic import index
 
 
 def lower_arange(program: Program, schedule: Schedule, node: Node) -> Routine | None:
@@ -21,7 +22,7 @@ def lower_arange(program: Program, schedule: Schedule, node: Node) -> Routine | 
     whole = not isinstance(start, float) and not isinstance(step, float)
     if not computes(dtype) or not (dtype in (f32, f64) or (whole and dtype.is_int)):
         return None
-    if whole and max(abs(int(start)), abs(int(step)) * max(1, program.values[result].shape[0])) >= 1 << 62:
+    if whole and any(abs(index(each)) >= 1 << 62 for each in (start, step, step * program.values[result].shape[0])):
         return None
     carrier = i64 if whole else f64
     w = KernelWriter(program, schedule)
@@ -30,8 +31,8 @@ def lower_arange(program: Program, schedule: Schedule, node: Node) -> Routine | 
 
     def body(bases: Steps, steps: Steps, length: Value) -> None:
         with w.b.lane(length) as j:
-            index = at(bases, steps, "out", j)
-            w.store(out, index, w.b.cast(w.b.cast(index, carrier) * apart + first, dtype))
+            place = at(bases, steps, "out", j)
+            w.store(out, place, w.b.cast(w.b.cast(place, carrier) * apart + first, dtype))
 
     extent, grain = w.walk([(program.values[result].shape[0], {"out": 1})], body)
     return w.finish(extent, grain, "arange")

@@ -23,6 +23,7 @@ from burn.engine.schedule.access import Access, whole
 from burn.engine.schedule.units import Schedule
 from burn.engine.target import grain_of, tile_sizes
 from burn.program.program import Constant, Program, Scalar
+from burn.symbolic import index
 
 Strides = dict[Any, int]  # by the key of a buffer
 Steps = dict[Any, Any]
@@ -106,7 +107,7 @@ class KernelWriter:
 
     def number(self, value: float, dtype: DType) -> Value:
         """A number of the program (i64 or f64) that the kernel does not depend on."""
-        bits = int(value) if dtype is i64 else struct.unpack("q", struct.pack("d", value))[0]
+        bits = index(value) if dtype is i64 else struct.unpack("q", struct.pack("d", value))[0]
         self.arguments.append(Argument("size", bits))
         return self.b.scalar(dtype)
 

@@ -16,6 +16,7 @@ from burn.engine.lower.elements import is_term
 from burn.engine.lower.epilogue import Collector
 from burn.program.fused import CHANNEL, IMAGE, MADE, NUMBER, Reference
 from burn.program.program import Constant, Node, Program, Scalar
+from burn.symbolic import alike
 
 MOST_TERMS = 12
 
@@ -90,7 +91,7 @@ class ChainFinder:
     def _joined(self, node: Node, position: int, references: dict[int, int], shape: Any, chain: Chain) -> Chain | None:
         """The chain with one operation more, or None where the kernel cannot do it."""
         made = self.program.values[node.results[0]]
-        known = is_term(node.op) and made.dtype is f32 and made.shape == shape
+        known = is_term(node.op) and made.dtype is f32 and alike(made.shape, shape)
         if not known or position in self.claimed or not self._is_single(node):
             return None
         attempt, taken = Collector(), list[int]()
@@ -131,7 +132,7 @@ class ChainFinder:
                 del into.terms[before[0] :], into.operands[before[1] :], taken[before[2] :]
         if value.dtype is not f32:
             raise _Stop
-        if value.shape == shape:
+        if alike(value.shape, shape):
             return into.operand(operand, IMAGE)
         given = (1,) * (len(shape) - len(value.shape)) + tuple(value.shape)
         if value.shape.num_elements() == 1:
@@ -145,7 +146,7 @@ class ChainFinder:
         value = self.program.values[number]
         alone = len(self.uses[number]) == 1 and number not in self.outputs and position not in self.claimed
         known = is_term(node.op) and value.dtype in (f32, bool_)
-        return alone and known and value.shape == shape and depth < DEEPEST and self._is_single(node)
+        return alone and known and alike(value.shape, shape) and depth < DEEPEST and self._is_single(node)
 
     def _is_single(self, node: Node) -> bool:
         """Whether its operands are of the dtype in which epilogues compute: f32, except for masks."""

@@ -24,6 +24,7 @@ from burn.engine.target import computes
 from burn.ops.op import Op
 from burn.program.periods import period_of
 from burn.program.program import Constant, Node, Program
+from burn.symbolic import alike
 
 MOST_NODES = 256
 """Nodes that one loop computes, counted in each of its passes. Compiling takes longer than in proportion to them."""
@@ -147,7 +148,7 @@ class Scheduler:
         alike = [
             is_map(reader.op)
             and self.fits(self.program, reader)
-            and self.program.values[reader.results[0]].shape == shape
+            and alike(self.program.values[reader.results[0]].shape, shape)
             for reader in readers
         ]
         return bool(alike) and all(alike)
@@ -159,7 +160,7 @@ class Scheduler:
         if source in self.constants:
             self.constants[result] = self.constants[source]
             return "constant"
-        if source in self.row_values and node.op.name == "expand" and shape == self.home[source]:
+        if source in self.row_values and node.op.name == "expand" and alike(shape, self.home[source]):
             self.row_values.add(result)
             self.row_views[result] = source
             self.home[result], self.step[result] = shape, self.step[source]
@@ -186,7 +187,7 @@ class Scheduler:
         """The first step in which a loop of shape `home` (or another unit) can read a value."""
         if number in self.constants:
             return 0
-        return self.step[number] if home is not None and self.home.get(number) == home else self.step[number] + 1
+        return self.step[number] if home is not None and alike(self.home.get(number), home) else self.step[number] + 1
 
     def _place_map(self, node: Node) -> str:
         result = node.results[0]
@@ -209,7 +210,8 @@ class Scheduler:
             if number in self.row_values:
                 home = self.home[number]
                 split = self.splits.get((self.step[number], home))
-                if split is not None and shape == (*home[:split], *(1 for _ in home[split:])) != home:
+                rows = (*home[:split], *(1 for _ in home[split:]))
+                if split is not None and alike(shape, rows) and not alike(rows, home):
                     return home, split
         return None
 
@@ -252,7 +254,7 @@ class Scheduler:
             readers = uses[result]
             if result in outputs or not readers:
                 continue
-            if all(self._loop_of_reader(reader) == self.home[result] for reader in readers):
+            if all(alike(self._loop_of_reader(reader), self.home[result]) for reader in readers):
                 self.step[result] = min(self.step[program.nodes[reader].results[0]] for reader in readers)
 
     def _loop_of_reader(self, position: int) -> Shape | None:

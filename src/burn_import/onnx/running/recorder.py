@@ -25,6 +25,7 @@ from burn.program.composites import Slots as Places
 from burn.program.composites import slot_values
 from burn.program.passes import Explanation, remove_dead
 from burn.program.periods import period_of
+from burn.symbolic import is_symbolic
 from burn_import.onnx.running.tape import (
     LONGEST_ANSWER,
     HostStep,
@@ -161,7 +162,9 @@ class Recorder(Stream):
             return self.slot(handle) is not None
         for op, operands, attributes in self.entries[self._looked :]:
             found = op.family == "random" or any(map(self._varies, operands))
-            self._varying += [found] * (op.outputs or op.result_count(attributes))
+            results = op.outputs or op.result_count(attributes)
+            described = self.descriptions[len(self._varying) : len(self._varying) + results]
+            self._varying += [found or any(is_symbolic(shape) for shape, _ in described)] * results
         self._looked = len(self.entries)
         return self._varying[handle.number]
 

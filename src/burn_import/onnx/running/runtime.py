@@ -21,9 +21,11 @@ from burn import Device, Tensor
 from burn.backend.fusion.handle import Lazy, Storage
 from burn.dtype import from_numpy
 from burn.shape import Shape
+from burn.symbolic import DoesNotFit
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.evaluator import Evaluator
+from burn_import.onnx.running.open_sizes import OpenSizes
 from burn_import.onnx.running.recorder import Ready, Recorder, is_recorded
 from burn_import.onnx.running.tape import Changing, Slots, Tape, Unknown
 from burn_import.onnx.running.weights import Held, Weights
@@ -80,6 +82,7 @@ class Runtime:
         self._tapes: OrderedDict[Any, Tape] = OrderedDict()
         self._ready = Ready()
         self._lock = threading.RLock()
+        self._open_sizes = OpenSizes(self.sizes, self._record)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name for arrays by name."""
@@ -113,11 +116,13 @@ class Runtime:
         with self._lock:
             self._known.pop(key, None)
             self._tapes.pop(key, None)
+            self._open_sizes = OpenSizes(self.sizes, self._record)
 
     def another(self) -> Runtime:
         """The same model with recordings of its own: programs are made ready for a number of threads."""
         made = copy(self)
         made._known, made._tapes, made._ready, made._lock = OrderedDict(), OrderedDict(), Ready(), threading.RLock()
+        made._open_sizes = OpenSizes(made.sizes, made._record)
         return made
 
     def _used(self, key: Any) -> None:
@@ -154,21 +159,46 @@ class Runtime:
         with self._lock:
             tape = self._tapes.get(key)
             if tape is None:
+                served = self._served(key, arrays)
+                if served is not None:
+                    return served
                 tape = self._tapes[key] = Tape()
                 while len(self._tapes) > MOST_SHAPES:
-                    oldest = next(iter(self._known), next(iter(self._tapes)))
+                    oldest = next((each for each in self._known if each in self._tapes), next(iter(self._tapes)))
                     self._known.pop(oldest, None)
                     del self._tapes[oldest]
             found = None if tape.is_plain else self._record(tape, arrays)
-            self._known[key] = self._player(key, tape)
+            self._learn(key, self._player(key, tape))
         return self._evaluated(arrays) if found is None else found
 
-    def _record(self, tape: Tape, arrays: list[Array]) -> dict[str, Any] | None:
+    def _served(self, key: Any, arrays: list[Array]) -> dict[str, Any] | None:
+        """The results by a recording with open sizes, found or made; None where these shapes get one of their own."""
+        tape = self._open_sizes.find(arrays)
+        if tape is not None:
+            play = self._player(key, tape)
+            self._learn(key, play)
+            return play(arrays)
+        made = self._open_sizes.record(arrays)
+        if made is None:
+            return None
+        tape, results = made
+        self._learn(key, self._player(key, tape))
+        return results
+
+    def _learn(self, key: Any, play: Play) -> None:
+        """What plays inputs of these shapes and dtypes from now on."""
+        self._known[key] = play
+        self._known.move_to_end(key)
+        while len(self._known) > MOST_SHAPES:
+            self._known.popitem(last=False)
+
+    def _record(self, tape: Tape, arrays: list[Array], shapes: Sequence[Shape] | None = None) -> dict[str, Any] | None:
         """One evaluation on a tape; None where it turns out that it cannot be played again."""
         device: Any = self.device
+        shapes = [Shape(array.shape) for array in arrays] if shapes is None else shapes
         handles = [
-            Lazy(Shape(array.shape), from_numpy(array.dtype), device, Storage(array, shared=True), None, -1)
-            for array in arrays
+            Lazy(shape, from_numpy(array.dtype), device, Storage(array, shared=True), None, -1)
+            for array, shape in zip(arrays, shapes, strict=True)
         ]
         recorder = Recorder(device, tape, handles, self._ready)
         with burn.default_device(device), recorder.recording():
@@ -207,9 +237,10 @@ class Runtime:
             segment, finish = whole
             run, count = segment.run, self._count
             names = self.output_names
-            if segment.sources == tuple(range(count)) and finish.is_all_from(count, len(names)):
+            is_direct = segment.sources == tuple(range(count)) and self._tapes.get(key) is tape
+            if is_direct and finish.is_all_from(count, len(names)):
                 return lambda given: dict(zip(names, run(given)))
-            if segment.sources == tuple(range(count)):
+            if is_direct:
 
                 def direct(given: list[Array]) -> dict[str, Any]:
                     return finish(given + run(given))
@@ -224,9 +255,20 @@ class Runtime:
             except Changing:
                 return self._evaluated(given)
             except Unknown:
-                return self._recorded(key, given)
+                if self._tapes.get(key) is tape:
+                    return self._recorded(key, given)
+                return self._recorded_apart(key, given)
+            except DoesNotFit:
+                return self._recorded_apart(key, given)
 
         return play
+
+    def _recorded_apart(self, key: Any, arrays: list[Array]) -> dict[str, Any]:
+        """The results of inputs that a recording with open sizes does not serve after all: by one of their own."""
+        with self._lock:
+            self._known.pop(key, None)
+            self._tapes.setdefault(key, Tape())
+            return self._recorded(key, arrays)
 
 
 def _is_plain(value: Any) -> bool:

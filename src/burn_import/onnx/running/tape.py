@@ -121,6 +121,16 @@ class Tape:
         step = root.steps[0]
         return (step, root.finish) if isinstance(step, Segment) else None
 
+    def asks_for_shapes(self) -> bool:
+        """Whether shapes of values choose how it goes on: those of other inputs would be other ones."""
+        waiting = [self.root]
+        while waiting:
+            stretch = waiting.pop()
+            if stretch.question is not None and stretch.question[0][0] == "kinds":
+                return True
+            waiting += stretch.answers.values()
+        return False
+
     def finished(self, stretch: Stretch, finish: Results) -> None:
         """A recording has come to its end."""
         stretch.finish = finish

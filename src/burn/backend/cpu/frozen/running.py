@@ -34,7 +34,7 @@ Maker = Callable[[Any, Any], Array]
 Shapes = tuple[tuple[int, ...], ...]
 
 MOST_INSTANCES = 4
-MOST_BINDINGS = 32
+MOST_BINDINGS = 64
 """What an instance remembers of the sizes that it has run for."""
 SPARSE = 4
 """An arena this many times larger than what every remembered binding needs is given up, from so many bytes on:"""
