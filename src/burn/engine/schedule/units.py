@@ -145,13 +145,13 @@ class Scheduler:
         """Whether everything that reads a draw is elementwise and of its shape."""
         shape = self.program.values[node.results[0]].shape
         readers = [self.program.nodes[position] for position in self.uses[node.results[0]]]
-        alike = [
+        joining = [
             is_map(reader.op)
             and self.fits(self.program, reader)
             and alike(self.program.values[reader.results[0]].shape, shape)
             for reader in readers
         ]
-        return bool(alike) and all(alike)
+        return bool(joining) and all(joining)
 
     def _place_view(self, node: Node) -> str | None:
         source, result = node.operands[0], node.results[0]
