@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import subprocess
 import sys
@@ -325,6 +326,32 @@ def test_threads_run_one_model_at_once() -> None:
     assert wrong == []
 
 
+def test_a_model_may_become_a_module_while_threads_run_it() -> None:
+    x = np.ones((2, 4), np.float32)
+    for _ in range(4):
+        model = load(text_model(MLP), burn.Cpu())
+        wanted, stop, wrong = model.run({"x": x})["y"], threading.Event(), []
+
+        def work(model: Any = model, wanted: Any = wanted, stop: Any = stop, wrong: Any = wrong) -> None:
+            while not stop.is_set():
+                try:
+                    if not np.allclose(model.run({"x": x})["y"], wanted, rtol=1e-5):
+                        wrong.append("another result")
+                except Exception as error:
+                    wrong.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for each in threads:
+            each.start()
+        assert model.num_params() == 15
+        for _ in range(20):
+            model.run({"x": x})
+        stop.set()
+        for each in threads:
+            each.join()
+        assert wrong == []
+
+
 # The module
 
 
@@ -347,7 +374,7 @@ def test_a_loaded_model_is_a_module_as_soon_as_somebody_asks() -> None:
     "ask",
     [lambda m: m.num_params(), lambda m: repr(m), lambda m: list(m.leaves()), lambda m: m.__dict__, lambda m: m.source,
      lambda m: burn.compile(m), lambda m: m.into_record(), lambda m: m.train(), lambda m: m.freeze(),
-     lambda m: m.to_device(burn.NdArray()), lambda m: burn.tree.flatten(m), lambda m: m.hidden],
+     lambda m: m.to_device(burn.NdArray()), lambda m: burn.tree.flatten(m), lambda m: m.hidden, copy.deepcopy],
 )  # fmt: skip
 def test_whatever_is_asked_of_a_module_makes_it_one(ask: Any) -> None:
     model = load(text_model(MLP), burn.Cpu())
