@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 PATIENCE = 2.0
 """Seconds without a word."""
@@ -39,6 +41,8 @@ def compile_together(
 
     if len(kernels) == 1:
         return {name: _kept(keep, name, assemble(write())) for name, write in kernels.items()}
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1, thread_name_prefix="burn-compile") as llvm:
         try:
             for name, write in kernels.items():

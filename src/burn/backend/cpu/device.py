@@ -14,13 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from burn.backend.cpu.frozen.fixed import FixedPlan
-from burn.backend.cpu.frozen.making import is_symbolic, obstacle
 from burn.backend.cpu.kept import KeptMemory
 from burn.backend.cpu.memory import LARGE, Memory, MemoryUse
-from burn.backend.cpu.plan import prepare
 from burn.backend.cpu.pool import pool
-from burn.backend.cpu.repeating import NativeLoop
 from burn.backend.cpu.settings import Settings, settings
 from burn.backend.cpu.target import CpuTarget, target_of
 from burn.backend.fusion import Fusion
@@ -126,10 +122,15 @@ class Cpu(HostArrays, Engine):
             raise MissingOperation(f"{op.name}: {self!r} has no kernel for this operation") from None
 
     def prepare_program(self, program: Program, free: tuple[bool, ...]) -> Plan:
+        from burn.backend.cpu.plan import prepare  # all that lowers: a stored plan runs without it
+
         return prepare(program, free, self)
 
     def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
-        plan = prepare(program, (False,) * program.inputs, self)
+        from burn.backend.cpu.frozen.fixed import FixedPlan
+        from burn.backend.cpu.frozen.making import is_symbolic, obstacle
+
+        plan = self.prepare_program(program, (False,) * program.inputs)
         reason = obstacle(plan, constants)
         if reason is None:
             return FixedPlan(plan, constants, numbers)
@@ -140,6 +141,8 @@ class Cpu(HostArrays, Engine):
     def prepare_loop(
         self, body: Program, carried: int, scanned: int = 0, condition: Program | None = None
     ) -> Loop | None:
+        from burn.backend.cpu.repeating import NativeLoop
+
         return NativeLoop(self, body, carried, scanned, condition)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
