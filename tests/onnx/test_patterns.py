@@ -380,7 +380,7 @@ def test_recovery_changes_no_gradient() -> None:
 
 
 def gradients(model: Any, device: Any) -> list[np.ndarray[Any, Any]]:
-    from burn_import.onnx.loading import instantiate
+    from burn_import.onnx.modules import instantiate
     from burn_import.onnx.writer import write
 
     module = instantiate(write(model), device)

@@ -18,7 +18,7 @@ from burn.record import BinFileRecorder, NamedMpkFileRecorder, SafetensorsRecord
 from burn_import.onnx import OnnxError, RecordType, load, open_program
 from burn_import.onnx.ir import Dim, TensorType
 from burn_import.onnx.ir.types import ElementType, MapType, OptionalType, SequenceType
-from burn_import.onnx.loading import open_files
+from burn_import.onnx.modules import open_files
 from burn_import.onnx.stored.elements import FEW
 from burn_import.onnx.stored.types import decode_type, encode_type
 from tests.onnx.networks import Convolutional, exported, perturbed

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 LAYERS = [
-    {*"version classes dtype dim symbolic shape errors guesses environment packages html".split()}
+    {*"version classes checkout dtype dim symbolic shape errors guesses environment packages html".split()}
     | {*"message_pack tree scalar scoped device".split()},
     {"ops"},
     {"tensor"},

@@ -198,7 +198,7 @@ def examine(path: Path, shapes: Mapping[str, Sequence[int]] | None, devices: Seq
     """Import a model and compare it; `tell` gets what is known as soon as it is."""
     from burn_import.onnx.check import device_of
     from burn_import.onnx.importing import import_model
-    from burn_import.onnx.loading import instantiate
+    from burn_import.onnx.modules import instantiate
 
     (imported, written), seconds = timed(lambda: _written(import_model, path))
     tell(import_s=seconds, opset=imported.version, nodes=len(list(imported.model.graph)))

@@ -138,7 +138,7 @@ def compare(options: argparse.Namespace, made: Generated) -> int:
     from burn_import.onnx import metadata
     from burn_import.onnx.check import check, device_of, random_inputs, table
     from burn_import.onnx.importing import import_model
-    from burn_import.onnx.loading import open_files
+    from burn_import.onnx.modules import open_files
 
     imported = import_model(options.input)
     sizes = {}

@@ -24,6 +24,10 @@ class OnnxError(BurnError, ValueError):
         super().__init__(_message(operation, self.faults))
 
 
+class TextOnly(Exception):
+    """Something that can be written and not be run as it is."""
+
+
 LIMIT = 50  # a message with thousands of lines helps nobody
 
 

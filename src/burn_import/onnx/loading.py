@@ -13,131 +13,32 @@ changed, `run` goes on with the graph.
 
 from __future__ import annotations
 
-import linecache
 import threading
-import weakref
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import burn
-from burn import Device, Module, Tensor
-from burn.backend.fusion import Fusion
+from burn import Device, Module
 from burn.module.flat import Flat
-from burn.tensor import TensorData
-from burn.tree import flatten
-from burn_import.onnx import versions
-from burn_import.onnx.code.fields import array_of
-from burn_import.onnx.code.frame import argument_names
-from burn_import.onnx.code.live import TextOnly
-from burn_import.onnx.importing import Imported, import_model
-from burn_import.onnx.ir.graph import Graph, Value
-from burn_import.onnx.ir.model import Model
-from burn_import.onnx.ir.types import TensorType
-from burn_import.onnx.running import FileWeights, Runtime
-from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
-from burn_import.onnx.running.checking import check_nodes
+from burn_import.onnx.errors import TextOnly
+from burn_import.onnx.kept import key_of, open_kept, refuse_changed
 
 if TYPE_CHECKING:
-    from burn_import.onnx.writer import Written
-
-ALIGNMENT = 64
-
-_NUMBERS = count(1)
+    from burn_import.onnx.importing import Imported
+    from burn_import.onnx.running import Runtime
 
 
-class Runnable:
-    """What a loaded model can do beside what every module can."""
+class Running(Protocol):
+    """What runs the graph of a model: prepared, or kept from an earlier process."""
 
-    source: ClassVar[str] = ""
-    input_names: ClassVar[tuple[str, ...]] = ()
-    output_names: ClassVar[tuple[str, ...]] = ()
-    metadata: ClassVar[Mapping[str, Any]] = {}  # inputs and outputs: their names, dtypes and shapes
-    _arguments: ClassVar[dict[str, str]] = {}
-    _dtypes: ClassVar[tuple[Any, ...]] = ()  # of the inputs, as NumPy has them; None where anything goes
-    _sizes: ClassVar[tuple[Any, ...]] = ()  # of the inputs: the size of each dim, None where it is open
-    _captured: ClassVar[Any] = None
-    _unchanged: ClassVar[Unchanged | None] = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The results for tensors in the order of the graph's inputs, or by their names."""
-        named = {self._arguments.get(name, name): value for name, value in kwargs.items()}
-        return super().__call__(*args, **named)  # type: ignore[misc]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The results by name for arrays by name; lists for sequences, None for absent optionals.
+        """The results by name for arrays by name."""
 
-        An array must have the dtype of its input, numbers and lists of numbers take it. Sizes that the file gives as
-        numbers hold here; a call of the model with tensors takes what its operations take.
-        """
-        unchanged = self._unchanged
-        if unchanged is not None and unchanged.holds(self):
-            try:
-                return unchanged.runtime.run(inputs)
-            except TextOnly:
-                type(self)._unchanged = None
-        given = checked(self.input_names, self._dtypes, self._sizes, inputs)
-        device = self._device()
-        if self._captured is not None and isinstance(device, Fusion) and all(map(_is_plain, given)):
-            results = self._captured_on_arrays(given)
-        else:
-            results = self._replayed(device, [to_device(each, device) for each in given])
-        if len(self.output_names) == 1:
-            results = (results,)
-        return {name: to_host(value) for name, value in zip(self.output_names, results)}
-
-    def _device(self) -> Device:
-        flat = self.__flat__()  # type: ignore[attr-defined]  # known from the call before, where nothing changed
-        for leaf in [] if flat is None else flat[0]:
-            if isinstance(leaf, Tensor):
-                known: Device = leaf.device
-                return known
-        found = self.devices()  # type: ignore[attr-defined]
-        place: Device = found[0] if found else self.__dict__.get("_place", burn.default_device())
-        return place
-
-    def _captured_on_arrays(self, given: list[Any]) -> Any:
-        """A captured call that reads the arrays where they are."""
-        with burn.default_device(self._device()):
-            return type(self)._captured.numpy(self, *given)
-
-    def _replayed(self, device: Device, values: list[Any]) -> Any:
-        function = type(self)._captured
-        if function is None or device.is_autodiff or not all(isinstance(each, Tensor) for each in values):
-            return self(*values)
-        return function(self, *values)
-
-
-def _unsaid(reason: str) -> None:
-    """Models that read values to decide what to do run as they stand; that is no news to who only runs them."""
-
-
-class Unchanged:
-    """The module that was made of a graph, and what it held then: while it does, the graph gives its results."""
-
-    def __init__(self, module: Any, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self._module: Callable[[], Any] = weakref.ref(module)
-        self._quick: Any = None
-        self._leaves, self._structure = flatten(module)
-
-    def holds(self, module: Any) -> bool:
-        """Whether a module is that one, and still holds what it held."""
-        if self._module() is not module:
-            return False
-        flat = module.__flat__()
-        if flat is not None and flat[0] is self._quick:
-            return True
-        leaves, structure = flatten(module)
-        if len(leaves) != len(self._leaves) or any(one is not two for one, two in zip(leaves, self._leaves)):
-            return False
-        if structure != self._structure:
-            return False
-        self._quick = None if flat is None else flat[0]
-        return True
+    def whole(self) -> Any:
+        """What can run it in every way."""
 
 
 class Origin:
@@ -145,7 +46,7 @@ class Origin:
 
     __slots__ = ("described", "make", "runtime")
 
-    def __init__(self, runtime: Runtime, described: Mapping[str, Any], make: Callable[[], Any]) -> None:
+    def __init__(self, runtime: Running, described: Mapping[str, Any], make: Callable[[], Any]) -> None:
         self.runtime, self.described, self.make = runtime, described, make
 
 
@@ -193,12 +94,14 @@ class Loaded(Module):
         with _BECOMING:
             origin: Any = _ORIGIN.__get__(self)
             if type(self) is Loaded:
+                from burn_import.onnx.modules import Unchanged
+
                 made = origin.make()
                 cls: Any = type(made)
                 _FIELDS.__get__(self).update(made.__dict__)
                 _ORIGIN.__set__(self, Flat())
                 _CLASS.__set__(self, cls)
-                cls._unchanged = Unchanged(self, origin.runtime)
+                cls._unchanged = Unchanged(self, origin.runtime.whole())
         return self
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,7 +116,7 @@ class Loaded(Module):
 
     @property
     def _runtime(self) -> Runtime:
-        return _ORIGIN.__get__(self).runtime  # type: ignore[no-any-return]
+        return _ORIGIN.__get__(self).runtime.whole()  # type: ignore[no-any-return]
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -234,7 +137,7 @@ class Loaded(Module):
 def runtime_of(model: Any) -> Runtime | None:
     """What runs the graph of a model that `load` or `open_program` gave; None where it has become a module."""
     origin: Any = _ORIGIN.__get__(model) if type(model) is Loaded else None
-    return origin.runtime if origin.__class__ is Origin else None
+    return origin.runtime.whole() if origin.__class__ is Origin else None
 
 
 def _asked(name: str) -> Any:
@@ -268,113 +171,52 @@ def load(model: Any, device: Device | None = None) -> Any:
     >>> model.run({"x": np.array([[1.0, -2.0]], np.float32)})
     {'y': array([[1., 0.]], dtype=float32)}
     """
-    return loaded(import_model(model), burn.default_device() if device is None else device)
+    place = burn.default_device() if device is None else device
+    computing = place
+    while computing.is_autodiff:
+        computing = computing.inner()
+    key = key_of(model, computing)
+    if key is not None:
+        found = _kept(model, place, computing, key)
+        if found is not None:
+            return found
+    from burn_import.onnx.importing import import_model
+
+    return loaded(import_model(model), place, key)
 
 
-def loaded(imported: Imported, place: Device) -> Loaded:
-    """A prepared model, ready to run."""
-    check_nodes(imported.model)
+def _kept(model: Any, place: Device, computing: Device, key: str) -> Loaded | None:
+    """The model by what earlier processes kept of it."""
+
+    def imported() -> Imported:
+        from burn_import.onnx.importing import import_model
+
+        if not isinstance(model, bytes | bytearray | memoryview):
+            refuse_changed(model, computing, key)
+        return import_model(model)
+
+    def whole() -> Runtime:
+        from burn_import.onnx.modules import runtime_for
+
+        return runtime_for(imported(), place, key)
+
+    def make() -> Any:
+        from burn_import.onnx.modules import instantiate, ports
+
+        read = imported()
+        return instantiate(read.write(), place, ports(read.model))
+
+    kept = open_kept(key, computing, whole)
+    return None if kept is None else Loaded.of(Origin(kept, kept.described, make))
+
+
+def loaded(imported: Imported, place: Device, key: str | None = None) -> Loaded:
+    """A prepared model, ready to run; recordings are kept under a key."""
+    from burn_import.onnx.modules import instantiate, ports, runtime_for
+
     described = ports(imported.model)
 
     def make() -> Any:
         return instantiate(imported.write(), place, described)
 
-    return Loaded.of(Origin(Runtime(imported.model, FileWeights(), place, described), described, make))
-
-
-def open_files(source: Path, weights: Path | None, described: Mapping[str, Any], device: Device) -> Any:
-    """A model from the files that `burn-import` wrote: its source runs, so only for files of your own."""
-    versions.check("load", described)
-    inputs = [(each["name"], each["argument"]) for each in described["inputs"]]
-    outputs = [each["name"] for each in described["outputs"]]
-    from burn_import.onnx.writer import Written
-
-    written = Written(source.read_text(encoding="utf-8"), {}, inputs, outputs)
-    cls: Any = compiled(written, {name: described[name] for name in ("inputs", "outputs")})
-    return cls.from_embedded(device) if weights is None else cls.from_file(weights, device)
-
-
-def instantiate(written: Written, device: Device, described: Mapping[str, Any] | None = None) -> Any:
-    """An instance of a written model with its weights."""
-    cls: Any = compiled(written, described)
-    module = fill(cls(device), written)
-    object.__setattr__(module, "_place", device)
-    return module
-
-
-def compiled(written: Written, described: Mapping[str, Any] | None = None) -> type[Module]:
-    """The class of a written model, made from its source; tracebacks show its lines."""
-    name = f"<onnx model {next(_NUMBERS)}>"
-    scope: dict[str, Any] = {"__name__": "burn_onnx_model", "__file__": name}
-    exec(compile(written.source, name, "exec"), scope)
-    linecache.cache[name] = (len(written.source), None, written.source.splitlines(True), name)
-    base: type[Module] = scope["Model"]
-    attributes = {
-        "source": written.source,
-        "input_names": tuple(name for name, _ in written.inputs),
-        "output_names": tuple(written.outputs),
-        "metadata": dict(described or {}),
-        "_arguments": dict(written.inputs),
-        "_dtypes": tuple(map(dtype_of, (described or {}).get("inputs", ()))),
-        "_sizes": tuple(map(sizes_of, (described or {}).get("inputs", ()))),
-        "__module__": "burn_onnx_model",
-        "__doc__": base.__doc__,
-    }
-    made = type("Model", (Runnable, base), attributes)
-
-    def forward(model: Any, *tensors: Any) -> Any:
-        return model(*tensors)
-
-    made._captured = staticmethod(burn.compile(forward, notice=_unsaid))  # type: ignore[attr-defined]
-    return made
-
-
-def fill(module: Any, written: Written) -> Any:
-    """A module with the weights of the file in place of those it would draw."""
-    if not written.weights:
-        return module
-    leaves = list(module.leaves())
-    arrays = _in_one_block([array_of(written.weights[path]) for path, _ in leaves])
-    sources = {id(leaf): array for (_, leaf), array in zip(leaves, arrays)}
-
-    def filled(leaf: Any) -> Any:
-        return leaf.loaded(TensorData.give(sources[id(leaf)]))
-
-    return module._with(filled, filled)
-
-
-def _in_one_block(arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    """Row-major copies that lie one after the other: the system gives a large block in large pages, which is faster."""
-    sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]
-    block = np.empty(sum(sizes) + ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % ALIGNMENT
-    copies = []
-    for array, size in zip(arrays, sizes):
-        copy = block[start : start + array.nbytes].view(array.dtype.newbyteorder("=")).reshape(array.shape)
-        np.copyto(copy, array)
-        copies.append(copy)
-        start += size
-    return copies
-
-
-def ports(model: Model) -> dict[str, Any]:
-    """Inputs and outputs of a model: names, dtypes and shapes, in which a text is a size that is open."""
-    graph: Graph = model.graph
-    inputs = [
-        {**_port(value, value.name), "argument": argument}
-        for value, argument in zip(graph.inputs, argument_names(graph))
-    ]
-    return {"inputs": inputs, "outputs": [_port(value, name) for value, name in zip(graph.outputs, graph.output_names)]}
-
-
-def _port(value: Value, name: str) -> dict[str, Any]:
-    type_ = value.type
-    if not isinstance(type_, TensorType):
-        return {"name": name, "type": str(type_)}
-    shape = None if type_.shape is None else [each if isinstance(each, int) else str(each) for each in type_.shape]
-    return {"name": name, "dtype": None if type_.dtype is None else str(type_.dtype), "shape": shape}
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value is an array of numbers."""
-    return value.__class__ is np.ndarray and value.dtype.kind in "fiub" and value.dtype.isnative
+    return Loaded.of(Origin(runtime_for(imported, place, key), described, make))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from burn.version import __version__
 from burn_import.onnx.importing import Imported
-from burn_import.onnx.loading import ports
+from burn_import.onnx.modules import ports
 from burn_import.onnx.operators.missing import operators_of
 from burn_import.onnx.versions import FORMAT
 

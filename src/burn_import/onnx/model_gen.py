@@ -30,7 +30,7 @@ from burn.version import __version__
 from burn_import.onnx import metadata
 from burn_import.onnx.errors import OnnxError
 from burn_import.onnx.importing import Imported, import_model
-from burn_import.onnx.loading import compiled, fill
+from burn_import.onnx.modules import compiled, fill
 from burn_import.onnx.stored.encoding import store
 from burn_import.onnx.versions import FORMAT
 from burn_import.onnx.writer import Loading, Written

@@ -99,8 +99,8 @@ def _from_record(path: Path, beside: Path, device: Device, name: str, version: s
 
 
 def _from_source(path: Path, described: dict[str, Any], device: Device) -> Any:
-    from burn_import.onnx.loading import open_files
     from burn_import.onnx.metadata import file_checksum
+    from burn_import.onnx.modules import open_files
 
     source = path.with_name(f"{_parts(path)[0]}.py")
     expected = described.get("checksums", {}).get("code")

@@ -64,7 +64,7 @@ class GraphRunner:
     """Runs the graph of an imported model as it stands: `runtime` is what `run` of the model rests on."""
 
     def __init__(self, model: Any, runtime: Any, device: Device) -> None:
-        from burn_import.onnx.code.live import TextOnly
+        from burn_import.onnx.errors import TextOnly
 
         self.model, self.runtime, self.device = model, runtime, device
         self._text_only = TextOnly

@@ -16,9 +16,10 @@ from burn import cube
 from burn.backend.cpu.cache import default_cache, kernel_key
 from burn.backend.cpu.compiling import compile_together
 from burn.backend.cpu.features import Features
+from burn.checkout import state_of
 from burn.cube import CompiledKernel, Kernel, assemble_object, emit_llvm, load_objects
 from burn.engine.lower import recipe
-from burn.engine.lower.recipe import Recipe, state_of
+from burn.engine.lower.recipe import Recipe
 
 _compiled: dict[str, CompiledKernel] = {}
 _lock = threading.Lock()

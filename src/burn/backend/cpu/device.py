@@ -129,8 +129,9 @@ class Cpu(HostArrays, Engine):
     def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
         from burn.backend.cpu.frozen.fixed import FixedPlan
         from burn.backend.cpu.frozen.making import is_symbolic, obstacle
+        from burn.backend.cpu.plan import prepare
 
-        plan = self.prepare_program(program, (False,) * program.inputs)
+        plan = prepare(program, (False,) * program.inputs, self)
         reason = obstacle(plan, constants)
         if reason is None:
             return FixedPlan(plan, constants, numbers)

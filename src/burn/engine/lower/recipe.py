@@ -7,13 +7,12 @@ a key of its own, made of everything that its text depends on, and its machine c
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from burn import engine, ops
+from burn.checkout import state_of
 from burn.cube import Kernel
 from burn.cube.ir import Region
 from burn.engine.target import lowering_for, target
@@ -48,27 +47,6 @@ class Recipe:
 
     def __str__(self) -> str:
         return str(self.kernel())
-
-
-@functools.cache
-def state_of(folder: Path) -> str:
-    """A hash of the state of the modules of a folder: the version of the package does not tell checkouts apart."""
-    try:
-        lines = sorted(_states(str(folder), ""))
-    except OSError:
-        return ""
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _states(folder: str, inside: str) -> Iterator[str]:
-    """A line for each module, with its size and the time of its last change."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py"):
-                state = entry.stat()
-                yield f"{inside}{entry.name} {state.st_size} {state.st_mtime_ns}"
-            elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
-                yield from _states(entry.path, f"{inside}{entry.name}/")
 
 
 @functools.cache

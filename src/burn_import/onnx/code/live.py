@@ -17,11 +17,8 @@ from burn import Tensor
 from burn.dtype import DType
 from burn.symbolic import is_size
 from burn_import.onnx.code.expression import Argument, Expression, Form, Part, Unknown, shortest
+from burn_import.onnx.errors import TextOnly
 from burn_import.onnx.ir.types import ElementType
-
-
-class TextOnly(Exception):
-    """Something that can be written and not be run as it is."""
 
 
 class Live(Expression):
@@ -126,4 +123,4 @@ def form_of_value(value: Any) -> Form:
     return Form.other
 
 
-__all__ = ["Live", "TextOnly", "form_of_value", "plain"]
+__all__ = ["Live", "form_of_value", "plain"]

@@ -41,6 +41,12 @@ class Row:
 
 
 ROWS: dict[tuple[str, str], Row] = {}
+_OTHERS: set[tuple[str, str]] = set()
+
+
+def has_others() -> bool:
+    """Whether somebody has added operators, or written ours in another way."""
+    return bool(_OTHERS)
 
 
 def operator(*names: str, domain: str = "", impure: bool = False) -> Callable[[Write], Write]:
@@ -76,6 +82,7 @@ def register_op(
     assert since >= 1, since
 
     def register(write: Write) -> Write:
+        _OTHERS.add((domain, name))
         ROWS[domain, name] = Row(domain, name, write)
         if types is not None:
             RULES[domain, name] = types

@@ -14,7 +14,7 @@ from typing import Any
 from burn_import.onnx.code.expression import Argument, Expression, Form, call, first, literal
 from burn_import.onnx.code.fields import Array, Source, Weight
 from burn_import.onnx.code.frame import form_of
-from burn_import.onnx.code.live import TextOnly
+from burn_import.onnx.errors import TextOnly
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation, Unsupported

@@ -19,8 +19,8 @@ from burn.symbolic import Symbolic
 from burn_import.onnx.code.expression import Argument, Expression, Form, literal
 from burn_import.onnx.code.fields import Array, Source, Weight
 from burn_import.onnx.code.frame import package_of
-from burn_import.onnx.code.live import Live, TextOnly, plain
-from burn_import.onnx.errors import OnnxError
+from burn_import.onnx.code.live import Live, plain
+from burn_import.onnx.errors import OnnxError, TextOnly
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.types import ElementType
 from burn_import.onnx.operators.operation import Operation, Unsupported

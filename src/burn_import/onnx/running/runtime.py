@@ -23,6 +23,7 @@ from burn.dtype import from_numpy
 from burn.shape import Shape
 from burn.symbolic import DoesNotFit
 from burn_import.onnx.ir.model import Model
+from burn_import.onnx.kept import Keeper
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.evaluator import Evaluator
 from burn_import.onnx.running.open_sizes import OpenSizes
@@ -63,7 +64,14 @@ class Finish:
 class Runtime:
     """One model on one device. Several threads may run it at once."""
 
-    def __init__(self, model: Model, weights: Weights, device: Device, described: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        weights: Weights,
+        device: Device,
+        described: Mapping[str, Any],
+        keeper: Keeper | None = None,
+    ) -> None:
         while device.is_autodiff:
             device = device.inner()
         self.graph = model.graph
@@ -83,6 +91,11 @@ class Runtime:
         self._ready = Ready()
         self._lock = threading.RLock()
         self._open_sizes = OpenSizes(self.sizes, self._record)
+        self._keeper = keeper
+
+    def whole(self) -> Runtime:
+        """This: it needs nothing beside itself."""
+        return self
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name for arrays by name."""
@@ -122,7 +135,7 @@ class Runtime:
         """The same model with recordings of its own: programs are made ready for a number of threads."""
         made = copy(self)
         made._known, made._tapes, made._ready, made._lock = OrderedDict(), OrderedDict(), Ready(), threading.RLock()
-        made._open_sizes = OpenSizes(made.sizes, made._record)
+        made._open_sizes, made._keeper = OpenSizes(made.sizes, made._record), None
         return made
 
     def _used(self, key: Any) -> None:
@@ -169,7 +182,14 @@ class Runtime:
                     del self._tapes[oldest]
             found = None if tape.is_plain else self._record(tape, arrays)
             self._learn(key, self._player(key, tape))
+            self._keep(tape, arrays)
         return self._evaluated(arrays) if found is None else found
+
+    def _keep(self, tape: Tape, arrays: list[Array], is_open: bool = False) -> None:
+        """Keep a recording for later processes, if it is one plan."""
+        whole = None if self._keeper is None or tape.is_plain else tape.whole()
+        if whole is not None and self._keeper is not None:
+            self._keeper.keep(arrays, *whole, is_open)
 
     def _served(self, key: Any, arrays: list[Array]) -> dict[str, Any] | None:
         """The results by a recording with open sizes, found or made; None where these shapes get one of their own."""
@@ -183,6 +203,7 @@ class Runtime:
             return None
         tape, results = made
         self._learn(key, self._player(key, tape))
+        self._keep(tape, arrays, is_open=True)
         return results
 
     def _learn(self, key: Any, play: Play) -> None:

@@ -13,7 +13,8 @@ from burn.module import State
 from burn.tensor import TensorData
 from burn_import.onnx.code.expression import Argument
 from burn_import.onnx.code.fields import Array, Source, Weight, array_of, is_learnt
-from burn_import.onnx.code.live import TextOnly, plain
+from burn_import.onnx.code.live import plain
+from burn_import.onnx.errors import TextOnly
 from burn_import.onnx.ir.graph import Graph, Node, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import ElementType

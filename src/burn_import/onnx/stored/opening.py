@@ -24,12 +24,12 @@ from burn import Device
 from burn.errors import BurnError
 from burn.record import Record
 from burn_import.onnx import versions
-from burn_import.onnx.code.live import TextOnly
-from burn_import.onnx.errors import OnnxError
+from burn_import.onnx.errors import OnnxError, TextOnly
 from burn_import.onnx.ir.constant import Constant
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import ElementType
-from burn_import.onnx.loading import Loaded, Origin, compiled, ports
+from burn_import.onnx.loading import Loaded, Origin
+from burn_import.onnx.modules import compiled, ports
 from burn_import.onnx.operators.missing import check_operators
 from burn_import.onnx.running import Runtime
 from burn_import.onnx.running.checking import check_nodes

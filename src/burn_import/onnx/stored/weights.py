@@ -14,8 +14,7 @@ import numpy as np
 from burn.record import ParamItem, Record
 from burn.tensor import TensorData
 from burn_import.onnx.code.fields import LITERAL, Array, Source, Weight, array_of
-from burn_import.onnx.code.live import TextOnly
-from burn_import.onnx.errors import OnnxError
+from burn_import.onnx.errors import OnnxError, TextOnly
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.stored.decoding import Records
 

@@ -39,7 +39,7 @@ HEADER = struct.Struct("<8sI4xQQQQ32s32s16x")
 numbers and of all that follows up to the constants, which have sums of their own."""
 KIND = "plan"
 LINE = 64
-SHARE = 4
+SHARE = 2
 """Plans with constants of more than the cache's limit divided by this are not stored."""
 MOST_FORM, MOST_CODE = 64 << 20, 256 << 20
 
