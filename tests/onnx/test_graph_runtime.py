@@ -17,7 +17,7 @@ import onnx
 import pytest
 
 import burn
-from burn_import.onnx import OnnxError, load, loading, open_program, register_op
+from burn_import.onnx import OnnxError, load, modules, open_program, register_op
 from burn_import.onnx.code.frame import argument_names
 from burn_import.onnx.importing import import_model
 from burn_import.onnx.loading import Loaded
@@ -162,10 +162,10 @@ def test_running_needs_no_writer_and_executes_no_text(tmp_path: Path) -> None:
         import builtins, sys
         import numpy as np
         import burn
-        from burn_import.onnx import load, loading, open_program
+        from burn_import.onnx import load, modules, open_program
         def refuse(*args, **kwargs):
             raise AssertionError("source was made")
-        loading.compiled = loading.instantiate = refuse
+        modules.compiled = modules.instantiate = refuse
         model = load({str(tmp_path / "branches.onnx")!r}, burn.Cpu())
         for sign in (1.0, -1.0, 1.0):
             model.run({{"x": np.full(3, sign, np.float32)}})
@@ -421,4 +421,4 @@ def test_a_row_that_pastes_text_runs_as_source(monkeypatch: pytest.MonkeyPatch) 
     model = load(text_model(text, extra=', "example.text": 1'), burn.Cpu())
     for _ in range(2):
         assert model.run({"x": floats(1, 2)})["y"].tolist() == [2.0, 4.0]
-    assert loading.Runnable in type(model).__mro__
+    assert modules.Runnable in type(model).__mro__

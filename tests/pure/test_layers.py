@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 LAYERS = [
-    {*"version classes checkout dtype dim symbolic shape errors guesses environment packages html".split()}
+    {*"version classes checkout collecting dtype dim symbolic shape errors guesses environment packages html".split()}
     | {*"message_pack tree scalar scoped device".split()},
     {"ops"},
     {"tensor"},
@@ -50,13 +50,13 @@ INSIDE: dict[str, list[set[str]]] = {
     "burn_import": [{"common", "rows"}, {"functions"}, {"pytorch", "safetensors"}, {"weights"}, {"onnx"}, {"__init__"}],
     "burn_import.onnx": [
         {"errors", "versions"},
-        {"ir", "upgrade"},
+        {"ir", "kept", "upgrade"},
         {"passes", "reader"},
         {"code"},
         {"operators"},
         {"running", "writer"},
         {"supported", "importing"},
-        {"check", "loading"},
+        {"check", "loading", "modules"},
         {"backend", "metadata", "stored", "model_gen"},
         {"command", "__init__"},
     ],

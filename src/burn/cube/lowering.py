@@ -33,8 +33,7 @@ class Abilities(NamedTuple):
 
 def lower(kernel: Kernel, abilities: Abilities) -> Kernel:
     """The kernel in the operations that a target with these abilities has."""
-    names = {each.name for each in walk(kernel.body)}
-    if names & MATHEMATICS:
+    if any(each.name in MATHEMATICS and each.operands[0].dtype.is_float for each in walk(kernel.body)):
         kernel = expand_math(kernel, fused=abilities.fma)
     rules: dict[str, Rule] = {}
     if not abilities.checked:

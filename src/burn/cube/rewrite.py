@@ -12,6 +12,7 @@ from typing import Any
 from burn.cube.builder import KernelBuilder
 from burn.cube.ir import Buffer, Kernel, Operation, Parameter, Region, Value
 from burn.cube.operations import PURE
+from burn.environment import is_on
 
 Rule = Callable[[KernelBuilder, Operation, tuple[Value, ...]], "Value | None"]
 
@@ -39,7 +40,7 @@ class _Rewriter:
                 self.values[each.value] = builder._parameter(each.kind, each.dtype)
         builder._buffers.extend(self.kernel.buffers)
         self.region(self.kernel.body)
-        return builder.finish()
+        return builder.finish(verified=is_on("BURN_VERIFY"))  # the kernel was, and rules are ours
 
     def region(self, region: Region) -> None:
         for operation in region.operations:

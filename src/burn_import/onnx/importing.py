@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from burn.classes import dataclass
+from burn.collecting import collector_waits
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.operators.missing import check_operators
 from burn_import.onnx.passes import prepare
@@ -36,9 +37,10 @@ class Imported:
 
 def import_model(source: Any) -> Imported:
     """Read a path, bytes, an open file or a `ModelProto`, and prepare it. Unsupported operators are one error."""
-    model = read(source)
-    opset = dict(model.opset_imports)
-    prepare(model)
-    recover(model)
-    check_operators(model)
+    with collector_waits():
+        model = read(source)
+        opset = dict(model.opset_imports)
+        prepare(model)
+        recover(model)
+        check_operators(model)
     return Imported(model, opset)

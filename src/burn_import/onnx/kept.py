@@ -87,12 +87,11 @@ def _state() -> str:
 class Kept:
     """A model that runs by recordings of earlier processes, and becomes a `Runtime` when they do not serve."""
 
-    def __init__(self, card: Mapping[str, Any], plays: Mapping[Any, Play], opened: Sequence[Any], whole: Any) -> None:
-        self.described: dict[str, Any] = {name: card[name] for name in ("inputs", "outputs")}
-        self.input_names = tuple(each["name"] for each in card["inputs"])
-        self.output_names = tuple(each["name"] for each in card["outputs"])
-        self._known = dict(plays)
-        self._opened = opened
+    def __init__(self, card: Card, whole: Callable[[], Runtime]) -> None:
+        self.card, self.described = card, card.described
+        self.input_names = tuple(each["name"] for each in self.described["inputs"])
+        self.output_names = tuple(each["name"] for each in self.described["outputs"])
+        self._known: dict[Any, Play] = {}
         self._make = whole
         self._whole: Runtime | None = None
         self._lock = threading.Lock()
@@ -103,26 +102,23 @@ class Kept:
             return self._whole.run(inputs)
         try:
             given = [inputs[name] for name in self.input_names]
-            key = tuple([(array.shape, array.dtype) for array in given])
+            play = self._known.get(tuple([(array.shape, array.dtype) for array in given]))
         except (KeyError, AttributeError, TypeError):
+            return self.whole().run(inputs)
+        if len(inputs) != len(given):
             return self.whole().run(inputs)
         for array in given:
             if array.__class__ is not np.ndarray or not (flags := array.flags).c_contiguous or not flags.aligned:
                 return self.whole().run(inputs)
-        play = self._known.get(key)
-        if play is not None and len(inputs) == len(given):
-            results: dict[str, Any] = play(given)
+        if play is None:
+            found = self.card.play(given)
+            if found is None:
+                return self.whole().run(inputs)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[tuple([(array.shape, array.dtype) for array in given])], results = found
             return results
-        for kinds, serve in self._opened if len(inputs) == len(given) else ():
-            if kinds == [[array.ndim, array.dtype.str] for array in given]:
-                try:
-                    found: dict[str, Any] = serve(given)
-                except DoesNotFit:
-                    continue
-                if len(self._known) < MOST_KNOWN:
-                    self._known[key] = serve
-                return found
-        return self.whole().run(inputs)
+        return play(given)
 
     def whole(self) -> Runtime:
         """What evaluates the graph: the file is read now."""
@@ -132,73 +128,103 @@ class Kept:
         return self._whole
 
 
-def open_kept(key: str, device: Device, whole: Callable[[], Any]) -> Kept | None:
+def open_kept(key: str, device: Device, whole: Callable[[], Runtime]) -> Kept | None:
     """What runs the model that was kept under a key; None where there is none."""
-    from burn.backend.cpu.cache import default_cache
-
-    text = default_cache().load(key)
-    if text is None:
-        return None
-    from burn.backend.cpu.frozen.stored import open_stored
-
-    card = json.loads(text)
-    owner: Any = device.below
-    names = [each["name"] for each in card["outputs"]]
-    plays: dict[Any, Play] = {}
-    opened = []
-    for row in card["plans"]:
-        runner = open_stored(row["plan"], owner)
-        if runner is None:
-            continue
-        play = _playing(runner.run, names, row["sources"], row["results"], len(card["inputs"]))
-        if row["open"]:
-            opened.append(([[len(shape), dtype] for shape, dtype in row["given"]], play))
-        else:
-            plays[tuple([(tuple(shape), np.dtype(dtype)) for shape, dtype in row["given"]])] = play
-    return Kept(card, plays, opened, whole) if plays or opened else None
+    card = Card.read(key, device)
+    return None if card is None else Kept(card, whole)
 
 
-def _playing(run: Any, names: list[str], sources: list[int], results: list[list[Any]], count: int) -> Play:
-    """From the inputs of a model to its results."""
-    if sources == list(range(count)) and results == [[count + place, False] for place in range(len(names))]:
-        return lambda given: dict(zip(names, run(given)))
+class Card:
+    """What is kept of one model: its inputs and outputs, and a row for each recording that is one plan."""
 
-    def play(given: list[Array]) -> dict[str, Any]:
-        slots = given + run([given[number] for number in sources])
-        return {name: slots[at].copy() if copied else slots[at] for name, (at, copied) in zip(names, results)}
-
-    return play
-
-
-class Keeper:
-    """Writes the recordings of one model down as they are made."""
-
-    def __init__(self, key: str, described: Mapping[str, Any]) -> None:
+    def __init__(self, key: str, device: Device, described: Mapping[str, Any], plans: list[dict[str, Any]]) -> None:
         self._key = key
-        self._card: dict[str, Any] = {**described, "plans": []}
+        self._owner: Any = device.below
+        self.described = {name: described[name] for name in ("inputs", "outputs")}
+        self._plans = plans
+        self._plays: dict[str, Play | None] = {}
+        self._lock = threading.Lock()
 
-    def keep(self, given: Sequence[Array], segment: Any, finish: Any, is_open: bool) -> None:
-        """Keep a recording that is one plan, from the inputs to the results."""
+    @classmethod
+    def read(cls, key: str, device: Device) -> Card | None:
+        """The card that an earlier process wrote."""
+        from burn.backend.cpu.cache import default_cache
+
+        text = default_cache().load(key)
+        if text is None:
+            return None
+        found = json.loads(text)
+        return cls(key, device, found, found["plans"])
+
+    @classmethod
+    def of(cls, key: str, device: Device, described: Mapping[str, Any]) -> Card:
+        """The card of a model: that of an earlier process, or a new one."""
+        return cls.read(key, device) or cls(key, device, described, [])
+
+    def play(self, given: list[Array]) -> tuple[Play, dict[str, Any]] | None:
+        """What plays inputs of these shapes, by a plan on disk, and its results for these."""
+        exact = [[list(each.shape), each.dtype.str] for each in given]
+        kinds = [[each.ndim, each.dtype.str] for each in given]
+        for row in self._plans:
+            if not row["open"] and row["given"] == exact:
+                found = self._opened(row)
+                if found is not None:
+                    return found, found(given)
+        for row in self._plans:
+            if row["open"] and [[len(shape), dtype] for shape, dtype in row["given"]] == kinds:
+                found = self._opened(row)
+                try:
+                    if found is not None:
+                        return found, found(given)
+                except DoesNotFit:
+                    continue
+        return None
+
+    def _opened(self, row: dict[str, Any]) -> Play | None:
+        name = row["plan"]
+        if name not in self._plays:
+            from burn.backend.cpu.frozen.stored import open_stored
+
+            runner = open_stored(name, self._owner)
+            self._plays[name] = None if runner is None else self._playing(runner.run, row)
+        return self._plays[name]
+
+    def _playing(self, run: Any, row: dict[str, Any]) -> Play:
+        """From the inputs of a model to its results."""
+        names = [each["name"] for each in self.described["outputs"]]
+        count, sources, results = len(self.described["inputs"]), row["sources"], row["results"]
+        if sources == list(range(count)) and results == [[count + place, False] for place in range(len(names))]:
+            return lambda given: dict(zip(names, run(given)))
+
+        def play(given: list[Array]) -> dict[str, Any]:
+            slots = given + run([given[number] for number in sources])
+            return {name: slots[at].copy() if copied else slots[at] for name, (at, copied) in zip(names, results)}
+
+        return play
+
+    def keep(self, given: Sequence[Array], segment: Any, finish: Any, is_open: bool) -> Play | None:
+        """Keep a recording that is one plan. What plays it from the file, whose constants processes share."""
         from burn.backend.cpu.cache import default_cache
 
         plan, places = segment.run, finish.places
-        plans = self._card["plans"]
-        if len(plans) >= MOST_PLANS or not hasattr(plan, "save"):
-            return
-        if not all(place.__class__ is int for _, place, _ in places) or any(each.dtype.hasobject for each in given):
-            return
-        name = f"{self._key} {len(plans)}"
-        if not plan.save(name):
-            return
-        row = {
-            "plan": name,
-            "given": [[list(each.shape), each.dtype.str] for each in given],
-            "open": is_open,
-            "sources": list(segment.sources),
-            "results": [[place, is_copied] for _, place, is_copied in places],
-        }
-        plans.append(row)
-        default_cache().store(self._key, json.dumps(self._card).encode())
+        if not hasattr(plan, "save") or any(each.dtype.hasobject for each in given):
+            return None
+        if not all(place.__class__ is int for _, place, _ in places):
+            return None
+        with self._lock:
+            name = f"{self._key} {len(self._plans)}"
+            if len(self._plans) >= MOST_PLANS or not plan.save(name):
+                return None
+            row = {
+                "plan": name,
+                "given": [[list(each.shape), each.dtype.str] for each in given],
+                "open": is_open,
+                "sources": list(segment.sources),
+                "results": [[place, is_copied] for _, place, is_copied in places],
+            }
+            self._plans.append(row)
+            default_cache().store(self._key, json.dumps({**self.described, "plans": self._plans}).encode())
+            return self._opened(row)
 
 
 def refuse_changed(model: Any, device: Device, key: str) -> None:
@@ -207,4 +233,4 @@ def refuse_changed(model: Any, device: Device, key: str) -> None:
         raise OnnxError("run", [f"{os.fspath(model)}: the file was changed since it was loaded; load it again"])
 
 
-__all__ = ["Keeper", "Kept", "key_of", "open_kept", "refuse_changed"]
+__all__ = ["Card", "Kept", "key_of", "open_kept", "refuse_changed"]

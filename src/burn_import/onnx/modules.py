@@ -23,7 +23,7 @@ from burn_import.onnx.errors import TextOnly
 from burn_import.onnx.ir.graph import Graph, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import TensorType
-from burn_import.onnx.kept import Keeper
+from burn_import.onnx.kept import Card
 from burn_import.onnx.running import FileWeights, Runtime
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.checking import check_nodes
@@ -132,8 +132,11 @@ def runtime_for(imported: Imported, place: Device, key: str | None = None) -> Ru
     """What runs the graph of a prepared model; recordings are kept under a key."""
     check_nodes(imported.model)
     described = ports(imported.model)
-    keeper = None if key is None else Keeper(key, described)
-    return Runtime(imported.model, FileWeights(), place, described, keeper)
+    computing = place
+    while computing.is_autodiff:
+        computing = computing.inner()
+    card = None if key is None else Card.of(key, computing, described)
+    return Runtime(imported.model, FileWeights(), place, described, card)
 
 
 def open_files(source: Path, weights: Path | None, described: Mapping[str, Any], device: Device) -> Any:

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from burn.collecting import collector_waits
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -43,7 +45,7 @@ def compile_together(
         return {name: _kept(keep, name, assemble(write())) for name, write in kernels.items()}
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1, thread_name_prefix="burn-compile") as llvm:
+    with collector_waits(), ThreadPoolExecutor(1, thread_name_prefix="burn-compile") as llvm:
         try:
             for name, write in kernels.items():
                 waiting.append((name, llvm.submit(assemble, write())))

@@ -20,6 +20,7 @@ from burn.backend.cpu.lower.passes import PASSES
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.target import target_of
 from burn.backend.regions import RegionKernel
+from burn.collecting import collector_waits
 from burn.engine.lower.loop import Loop
 from burn.engine.plan import HostCall, Lowered, program_at
 from burn.engine.runtime import BoundPlan, Stored
@@ -75,7 +76,7 @@ class Plan(Lowered, BoundPlan):
         self.threads, self.generation = pool().threads, tuning.answers().generation
         settings = self.device.settings
         asking = tuning.asking_here(settings.accuracy, settings.features, self._fixed)
-        with lowering_for(target_of(self.features, self.threads)), asking as self.asked:
+        with lowering_for(target_of(self.features, self.threads)), asking as self.asked, collector_waits():
             self.lower(run_passes(self.source, PASSES), self.free)
         self.instances: collections.deque[Instance] = collections.deque()
         self.__dict__.pop("_built", None)

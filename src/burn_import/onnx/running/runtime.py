@@ -19,11 +19,12 @@ from numpy import ndarray
 import burn
 from burn import Device, Tensor
 from burn.backend.fusion.handle import Lazy, Storage
+from burn.collecting import collector_waits
 from burn.dtype import from_numpy
 from burn.shape import Shape
 from burn.symbolic import DoesNotFit
 from burn_import.onnx.ir.model import Model
-from burn_import.onnx.kept import Keeper
+from burn_import.onnx.kept import Card
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.evaluator import Evaluator
 from burn_import.onnx.running.open_sizes import OpenSizes
@@ -70,7 +71,7 @@ class Runtime:
         weights: Weights,
         device: Device,
         described: Mapping[str, Any],
-        keeper: Keeper | None = None,
+        card: Card | None = None,
     ) -> None:
         while device.is_autodiff:
             device = device.inner()
@@ -91,7 +92,7 @@ class Runtime:
         self._ready = Ready()
         self._lock = threading.RLock()
         self._open_sizes = OpenSizes(self.sizes, self._record)
-        self._keeper = keeper
+        self._card = card
 
     def whole(self) -> Runtime:
         """This: it needs nothing beside itself."""
@@ -135,7 +136,7 @@ class Runtime:
         """The same model with recordings of its own: programs are made ready for a number of threads."""
         made = copy(self)
         made._known, made._tapes, made._ready, made._lock = OrderedDict(), OrderedDict(), Ready(), threading.RLock()
-        made._open_sizes, made._keeper = OpenSizes(made.sizes, made._record), None
+        made._open_sizes, made._card = OpenSizes(made.sizes, made._record), None
         return made
 
     def _used(self, key: Any) -> None:
@@ -182,17 +183,23 @@ class Runtime:
                     del self._tapes[oldest]
             found = None if tape.is_plain else self._record(tape, arrays)
             self._learn(key, self._player(key, tape))
-            self._keep(tape, arrays)
+            self._keep(key, tape, arrays)
         return self._evaluated(arrays) if found is None else found
 
-    def _keep(self, tape: Tape, arrays: list[Array], is_open: bool = False) -> None:
-        """Keep a recording for later processes, if it is one plan."""
-        whole = None if self._keeper is None or tape.is_plain else tape.whole()
-        if whole is not None and self._keeper is not None:
-            self._keeper.keep(arrays, *whole, is_open)
+    def _keep(self, key: Any, tape: Tape, arrays: list[Array], is_open: bool = False) -> None:
+        """Keep a recording for later processes, if it is one plan, and play it from there."""
+        whole = None if self._card is None or tape.is_plain else tape.whole()
+        if whole is not None and self._card is not None:
+            play = self._card.keep(arrays, *whole, is_open)
+            if play is not None and not is_open:
+                self._learn(key, play)
 
     def _served(self, key: Any, arrays: list[Array]) -> dict[str, Any] | None:
         """The results by a recording with open sizes, found or made; None where these shapes get one of their own."""
+        kept = None if self._card is None else self._card.play(arrays)
+        if kept is not None:
+            self._learn(key, kept[0])
+            return kept[1]
         tape = self._open_sizes.find(arrays)
         if tape is not None:
             play = self._player(key, tape)
@@ -203,7 +210,7 @@ class Runtime:
             return None
         tape, results = made
         self._learn(key, self._player(key, tape))
-        self._keep(tape, arrays, is_open=True)
+        self._keep(key, tape, arrays, is_open=True)
         return results
 
     def _learn(self, key: Any, play: Play) -> None:
@@ -222,7 +229,7 @@ class Runtime:
             for array, shape in zip(arrays, shapes, strict=True)
         ]
         recorder = Recorder(device, tape, handles, self._ready)
-        with burn.default_device(device), recorder.recording():
+        with burn.default_device(device), recorder.recording(), collector_waits():
             results = self._results([Tensor(each, device, each.dtype, each.shape) for each in handles])
             if not all(isinstance(each, Tensor) for each in results):
                 tape.is_plain = True
