@@ -390,7 +390,7 @@ def test_a_repository_never_runs_source(imported, tmp_path):
 
 def test_no_source_is_made_of_a_model_to_serve_it(tmp_path, monkeypatch):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
-    from burn_import.onnx import ModelGen, loading
+    from burn_import.onnx import ModelGen, modules
 
     def refuse(*args, **kwargs):
         raise AssertionError("source was made")
@@ -398,7 +398,7 @@ def test_no_source_is_made_of_a_model_to_serve_it(tmp_path, monkeypatch):
     text = '<ir_version: 8, opset_import: ["": 17]> graph (float[N, 2] x) => (float[N, 2] y) { y = Relu(x) }'
     onnx.save(onnx.parser.parse_model(text), tmp_path / "relu.onnx")
     made = ModelGen().input(tmp_path / "relu.onnx").out_dir(tmp_path / "files").run_from_cli()[0]
-    monkeypatch.setattr(loading, "compiled", refuse)
+    monkeypatch.setattr(modules, "compiled", refuse)
     monkeypatch.setattr("burn_import.onnx.stored.opening.compiled", refuse)
     x = np.array([[1.0, -2.0]], np.float32)
     for path in (tmp_path / "relu.onnx", made.weights):

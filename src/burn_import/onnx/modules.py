@@ -135,7 +135,7 @@ def runtime_for(imported: Imported, place: Device, key: str | None = None) -> Ru
     computing = place
     while computing.is_autodiff:
         computing = computing.inner()
-    card = None if key is None else Card.of(key, computing, described)
+    card = None if key is None or not imported.model.is_whole else Card.of(key, computing, described)
     return Runtime(imported.model, FileWeights(), place, described, card)
 
 

@@ -52,6 +52,8 @@ class Model:
     source: str | None = None
     notes: list[str] = field(default_factory=list)
     properties: set[str] = field(default_factory=set)
+    is_whole: bool = True
+    """Whether the file holds everything: no data lie beside it."""
 
     def graphs(self) -> Iterator[Graph]:
         """Every graph: the main one, its bodies, and those of functions."""

@@ -68,11 +68,12 @@ def read(source: Source, *, folder: str | Path | None = None) -> Model:
             proto = parse(SPECS, "ModelProto", data, 0, len(data))
     except WireError as error:
         raise OnnxError(operation, [f"this is no ONNX file, or it is damaged: {error}"]) from None
-    builder = _Builder(ExternalFiles(None if folder is None else Path(folder)))
+    files = ExternalFiles(None if folder is None else Path(folder))
+    builder = _Builder(files)
     model = builder.model(proto)
     if builder.faults:
         raise OnnxError(operation, list(dict.fromkeys(builder.faults)))
-    model.source = where
+    model.source, model.is_whole = where, not files.are_read
     return model
 
 

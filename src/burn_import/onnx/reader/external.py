@@ -14,6 +14,11 @@ class ExternalFiles:
         self.folder = folder
         self._maps: dict[str, memoryview] = {}
 
+    @property
+    def are_read(self) -> bool:
+        """Whether the model has data in other files."""
+        return bool(self._maps)
+
     def slice(self, location: str, offset: int, length: int | None, needed: int) -> memoryview:
         """`needed` bytes of the file at `offset`. Raises ValueError with the reason when that cannot be."""
         data = self._maps.get(location)
