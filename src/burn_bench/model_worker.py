@@ -73,7 +73,7 @@ RUNS = {"burn": burn_run, "onnxruntime": onnxruntime_run}
 
 def host_calls() -> int:
     """Operations that ran on NumPy, between native ones, since the process began."""
-    found = sys.modules.get("burn.backend.cpu.bound")
+    found = sys.modules.get("burn.backend.cpu.hosted")
     return 0 if found is None else sum(found.HOST_CALLS.values())
 
 

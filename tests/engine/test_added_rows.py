@@ -15,7 +15,7 @@ import torch
 import burn
 from burn import Tensor
 from burn.backend import Cpu, LibTorch, NdArray
-from burn.backend.cpu.bound import HOST_CALLS
+from burn.backend.cpu.hosted import HOST_CALLS
 from burn.ops.declare import floating, numeric, prepared, primitive, unary
 from burn.ops.op import TABLE
 from burn.ops.reduce import reduction_rule

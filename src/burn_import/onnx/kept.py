@@ -9,9 +9,11 @@ Cards and plans lie in the folder of the kernel cache and are believed by its ru
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import secrets
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MOST_KNOWN = 256
-MOST_PLANS = 16
+MOST_ROWS = 16
 """Recordings of one model that are kept."""
 
 Array = np.ndarray[Any, Any]
@@ -84,6 +86,10 @@ def _state() -> str:
     return "" if "site-packages" in str(folders[0]) else " ".join(map(state_of, folders))
 
 
+class NotKept(Exception):
+    """A value was read that no recording on disk has met."""
+
+
 class Kept:
     """A model that runs by recordings of earlier processes, and becomes a `Runtime` when they do not serve."""
 
@@ -118,7 +124,10 @@ class Kept:
                 self._known.clear()
             self._known[tuple([(array.shape, array.dtype) for array in given])], results = found
             return results
-        return play(given)
+        try:
+            return play(given)
+        except NotKept:
+            return self.whole().run(inputs)
 
     def whole(self) -> Runtime:
         """What evaluates the graph: the file is read now."""
@@ -135,14 +144,15 @@ def open_kept(key: str, device: Device, whole: Callable[[], Runtime]) -> Kept | 
 
 
 class Card:
-    """What is kept of one model: its inputs and outputs, and a row for each recording that is one plan."""
+    """What is kept of one model: its inputs and outputs, and a row for each recording that is nothing but plans."""
 
-    def __init__(self, key: str, device: Device, described: Mapping[str, Any], plans: list[dict[str, Any]]) -> None:
+    def __init__(self, key: str, device: Device, described: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
         self._key = key
         self._owner: Any = device.below
         self.described = {name: described[name] for name in ("inputs", "outputs")}
-        self._plans = plans
-        self._plays: dict[str, Play | None] = {}
+        self._rows = rows
+        self._names: dict[int, tuple[Any, str]] = {}  # of plans that were stored
+        self._runs: dict[str, Any] = {}  # of plans that were opened
         self._lock = threading.Lock()
 
     @classmethod
@@ -154,7 +164,7 @@ class Card:
         if text is None:
             return None
         found = json.loads(text)
-        return cls(key, device, found, found["plans"])
+        return cls(key, device, found, found["rows"])
 
     @classmethod
     def of(cls, key: str, device: Device, described: Mapping[str, Any]) -> Card:
@@ -162,69 +172,116 @@ class Card:
         return cls.read(key, device) or cls(key, device, described, [])
 
     def play(self, given: list[Array]) -> tuple[Play, dict[str, Any]] | None:
-        """What plays inputs of these shapes, by a plan on disk, and its results for these."""
+        """What plays inputs of these shapes, by plans on disk, and its results for these."""
         exact = [[list(each.shape), each.dtype.str] for each in given]
         kinds = [[each.ndim, each.dtype.str] for each in given]
-        for row in self._plans:
-            if not row["open"] and row["given"] == exact:
-                found = self._opened(row)
-                if found is not None:
-                    return found, found(given)
-        for row in self._plans:
-            if row["open"] and [[len(shape), dtype] for shape, dtype in row["given"]] == kinds:
-                found = self._opened(row)
-                try:
-                    if found is not None:
-                        return found, found(given)
-                except DoesNotFit:
-                    continue
+        fitting = [row for row in self._rows if not row["open"] and row["given"] == exact]
+        fitting += [row for row in self._rows if row["open"] and [[len(s), d] for s, d in row["given"]] == kinds]
+        for row in fitting:
+            play = self._opened(row)
+            if play is not None:
+                with contextlib.suppress(DoesNotFit, NotKept):
+                    return play, play(given)
         return None
 
-    def _opened(self, row: dict[str, Any]) -> Play | None:
-        name = row["plan"]
-        if name not in self._plays:
-            from burn.backend.cpu.frozen.stored import open_stored
-
-            runner = open_stored(name, self._owner)
-            self._plays[name] = None if runner is None else self._playing(runner.run, row)
-        return self._plays[name]
-
-    def _playing(self, run: Any, row: dict[str, Any]) -> Play:
-        """From the inputs of a model to its results."""
-        names = [each["name"] for each in self.described["outputs"]]
-        count, sources, results = len(self.described["inputs"]), row["sources"], row["results"]
-        if sources == list(range(count)) and results == [[count + place, False] for place in range(len(names))]:
-            return lambda given: dict(zip(names, run(given)))
-
-        def play(given: list[Array]) -> dict[str, Any]:
-            slots = given + run([given[number] for number in sources])
-            return {name: slots[at].copy() if copied else slots[at] for name, (at, copied) in zip(names, results)}
-
-        return play
-
-    def keep(self, given: Sequence[Array], segment: Any, finish: Any, is_open: bool) -> Play | None:
-        """Keep a recording that is one plan. What plays it from the file, whose constants processes share."""
+    def keep(self, given: Sequence[Array], tape: Any, is_open: bool) -> Play | None:
+        """Keep a recording as far as it is plans. What plays it from the files, whose constants processes share."""
         from burn.backend.cpu.cache import default_cache
 
-        plan, places = segment.run, finish.places
-        if not hasattr(plan, "save") or any(each.dtype.hasobject for each in given):
-            return None
-        if not all(place.__class__ is int for _, place, _ in places):
+        if any(each.dtype.hasobject for each in given) or len(self._rows) >= MOST_ROWS:
             return None
         with self._lock:
-            name = f"{self._key} {len(self._plans)}"
-            if len(self._plans) >= MOST_PLANS or not plan.save(name):
+            tree = self._tree(tape.root)
+            if tree is None:
                 return None
-            row = {
-                "plan": name,
-                "given": [[list(each.shape), each.dtype.str] for each in given],
-                "open": is_open,
-                "sources": list(segment.sources),
-                "results": [[place, is_copied] for _, place, is_copied in places],
-            }
-            self._plans.append(row)
-            default_cache().store(self._key, json.dumps({**self.described, "plans": self._plans}).encode())
+            described = [[list(each.shape), each.dtype.str] for each in given]
+            row = {"given": described, "open": is_open, "tree": tree}
+            self._rows = [each for each in self._rows if (each["given"], each["open"]) != (described, is_open)]
+            self._rows.append(row)
+            default_cache().store(self._key, json.dumps({**self.described, "rows": self._rows}).encode())
             return self._opened(row)
+
+    # Trees: steps, and the results behind them or what is read there to go on
+
+    def _tree(self, stretch: Any) -> dict[str, Any] | None:
+        """A stretch of a tape as data; None where it is not kept."""
+        steps = [self._saved(step) for step in stretch.steps]
+        if None in steps:
+            return None
+        made: dict[str, Any] = {"steps": steps}
+        if stretch.finish is not None:
+            places = stretch.finish.places
+            made["results"] = [[place, is_copied] for _, place, is_copied in places]
+            return made if all(place.__class__ is int for _, place, _ in places) else None
+        if stretch.question is None or stretch.question[0][0] != "read" or stretch.is_changing:
+            return None
+        made["ask"] = stretch.question[0][1]
+        trees = {answer.hex(): self._tree(behind) for answer, behind in stretch.answers.items()}
+        made["answers"] = {answer: tree for answer, tree in trees.items() if tree is not None}
+        return made if made["answers"] else None
+
+    def _saved(self, step: Any) -> dict[str, Any] | None:
+        """A step of a tape, stored; None where it cannot be."""
+        plan = getattr(step, "run", None)
+        known = self._names.get(id(plan))
+        if known is None:
+            name = f"{self._key} {secrets.token_hex(8)}"
+            if not hasattr(plan, "save") or not plan.save(name):
+                return None
+            known = self._names[id(plan)] = plan, name
+        return {"plan": known[1], "staged": not hasattr(plan, "runner"), "sources": list(step.sources)}
+
+    def _opened(self, row: dict[str, Any]) -> Play | None:
+        """What plays a row; None where a file of it is not there any more."""
+        tree, count = row["tree"], len(self.described["inputs"])
+        names = [each["name"] for each in self.described["outputs"]]
+        try:
+            if len(tree["steps"]) == 1 and tree.get("results") == [
+                [count + place, False] for place in range(len(names))
+            ]:
+                if tree["steps"][0]["sources"] == list(range(count)):
+                    run = self._run(tree["steps"][0])
+                    return lambda given: dict(zip(names, run(given)))
+            follow = self._following(tree, names)
+        except FileNotFoundError:
+            return None
+        return lambda given: follow([*given])
+
+    def _following(self, tree: dict[str, Any], names: list[str]) -> Callable[[list[Any]], dict[str, Any]]:
+        """From the slots before a stretch to the results."""
+        steps = [(self._run(step), step["sources"]) for step in tree["steps"]]
+        results, asked = tree.get("results"), tree.get("ask")
+        behind = {bytes.fromhex(a): self._following(each, names) for a, each in tree.get("answers", {}).items()}
+
+        def follow(slots: list[Any]) -> dict[str, Any]:
+            for run, sources in steps:
+                slots += run([slots[number] for number in sources])
+            if results is not None:
+                return {name: slots[at].copy() if copied else slots[at] for name, (at, copied) in zip(names, results)}
+            found = behind.get(slots[asked].tobytes())
+            if found is None:
+                raise NotKept
+            return found(slots)
+
+        return follow
+
+    def _run(self, step: dict[str, Any]) -> Callable[[list[Array]], list[Array]]:
+        name = step["plan"]
+        found = self._runs.get(name)
+        if found is None:
+            if step["staged"]:
+                from burn.backend.cpu.frozen.staged import open_staged
+
+                found = open_staged(name, self._owner)
+            else:
+                from burn.backend.cpu.frozen.stored import open_stored
+
+                runner = open_stored(name, self._owner)
+                found = None if runner is None else runner.run
+            if found is None:
+                raise FileNotFoundError(name)
+            self._runs[name] = found
+        return found
 
 
 def refuse_changed(model: Any, device: Device, key: str) -> None:
@@ -233,4 +290,4 @@ def refuse_changed(model: Any, device: Device, key: str) -> None:
         raise OnnxError("run", [f"{os.fspath(model)}: the file was changed since it was loaded; load it again"])
 
 
-__all__ = ["Card", "Kept", "key_of", "open_kept", "refuse_changed"]
+__all__ = ["Card", "Kept", "NotKept", "key_of", "open_kept", "refuse_changed"]

@@ -7,7 +7,6 @@ in before the first step. Works that a run may skip, because what they make is s
 
 from __future__ import annotations
 
-import collections
 import ctypes
 from array import array
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,6 @@ from burn.engine.schedule.prologue import EVERYTHING, Variant
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan
-
-HOST_CALLS: collections.Counter[str] = collections.Counter()
-"""How often this process has run a row on NumPy inside of a plan, for lack of a kernel."""
 
 
 class Bound:

@@ -129,6 +129,7 @@ class Cpu(HostArrays, Engine):
     def prepare_fixed(self, program: Program, constants: Mapping[int, Any], numbers: Sequence[float] = ()) -> Fixed:
         from burn.backend.cpu.frozen.fixed import FixedPlan
         from burn.backend.cpu.frozen.making import is_symbolic, obstacle
+        from burn.backend.cpu.frozen.staged import staged
         from burn.backend.cpu.plan import prepare
 
         plan = prepare(program, (False,) * program.inputs, self)
@@ -137,6 +138,9 @@ class Cpu(HostArrays, Engine):
             return FixedPlan(plan, constants, numbers)
         if is_symbolic(program):
             raise NotForSizes(reason)
+        stages = staged(plan, constants, numbers)
+        if stages is not None:
+            return stages
         return with_constants(plan, program, constants, numbers)
 
     def prepare_loop(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn.backend.cpu.addresses import ADDRESS_OF_DATA, KNOWN_LAYOUT, address_of, word
-from burn.backend.cpu.bound import HOST_CALLS, Bound
+from burn.backend.cpu.bound import Bound
 from burn.backend.cpu.faults import raise_first
+from burn.backend.cpu.hosted import HOST_CALLS, operand_of, own_memory
 from burn.backend.cpu.launching import launch_of
 from burn.backend.cpu.memory import LARGE
 from burn.backend.cpu.pool import pool
@@ -25,7 +26,7 @@ from burn.engine.runtime import Launch, Run
 from burn.engine.schedule.prologue import MOST_VARIANTS, Memory
 from burn.errors import too_large
 from burn.ops.dispatch import body_kernel
-from burn.program.program import Constant, Node, Scalar
+from burn.program.program import Node
 
 if TYPE_CHECKING:
     from burn.backend.cpu.plan import Plan
@@ -186,26 +187,15 @@ class Instance(Bound, Run):
         """Run a node on NumPy; its results are bound for the steps after it."""
         region = node.op.kind == "region"  # its results have memory of their own
         HOST_CALLS[node.op.name] += not region
-        operands = [self._operand(each, arrays, scalars) for each in node.operands]
+        read = {number: self._array(number, arrays) for number in node.reads()}
+        operands = [operand_of(each, read, scalars) for each in node.operands]
         device = self.plan.device
         kernel = device.kernels[node.op] or body_kernel(node.op, device)
         result = kernel(*operands, *node.attributes)
         made = result if node.op.outputs != 1 else (result,)
         for number, value in zip(node.results, made, strict=True):
-            held = np.ascontiguousarray(value).reshape(np.shape(value))
-            if not region and (held.base is not None or any(held is operand for operand in operands)):
-                held = held.copy()  # a result has memory of its own
-            arrays[number] = held
+            arrays[number] = held = own_memory(value, operands, region)
             self.bind(number, held)
-
-    def _operand(self, operand: Any, arrays: dict[int, Any], scalars: list[Any]) -> Any:
-        if isinstance(operand, int):
-            return self._array(operand, arrays)
-        if isinstance(operand, Scalar):
-            return scalars[operand.slot]
-        if isinstance(operand, Constant):
-            return operand.value
-        return [self._array(number, arrays) for number in operand] if isinstance(operand, tuple) else operand
 
     def _array(self, number: int, arrays: dict[int, Any]) -> np.ndarray[Any, Any]:
         """A value as an array: its own memory, a view of another's, or a constant."""

@@ -24,7 +24,7 @@ from burn.dtype import from_numpy
 from burn.shape import Shape
 from burn.symbolic import DoesNotFit
 from burn_import.onnx.ir.model import Model
-from burn_import.onnx.kept import Card
+from burn_import.onnx.kept import Card, NotKept
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.evaluator import Evaluator
 from burn_import.onnx.running.open_sizes import OpenSizes
@@ -187,18 +187,18 @@ class Runtime:
         return self._evaluated(arrays) if found is None else found
 
     def _keep(self, key: Any, tape: Tape, arrays: list[Array], is_open: bool = False) -> None:
-        """Keep a recording for later processes, if it is one plan, and play it from there."""
-        whole = None if self._card is None or tape.is_plain else tape.whole()
-        if whole is not None and self._card is not None:
-            play = self._card.keep(arrays, *whole, is_open)
-            if play is not None and not is_open:
-                self._learn(key, play)
+        """Keep a recording for later processes, and play it from there, if it is nothing but plans."""
+        if self._card is None or tape.is_plain:
+            return
+        play = self._card.keep(arrays, tape, is_open)
+        if play is not None and not is_open and tape.whole() is not None:
+            self._learn(key, play)
 
     def _served(self, key: Any, arrays: list[Array]) -> dict[str, Any] | None:
         """The results by a recording with open sizes, found or made; None where these shapes get one of their own."""
         kept = None if self._card is None else self._card.play(arrays)
         if kept is not None:
-            self._learn(key, kept[0])
+            self._learn(key, self._guarded(key, kept[0]))
             return kept[1]
         tape = self._open_sizes.find(arrays)
         if tape is not None:
@@ -212,6 +212,17 @@ class Runtime:
         self._learn(key, self._player(key, tape))
         self._keep(key, tape, arrays, is_open=True)
         return results
+
+    def _guarded(self, key: Any, kept: Play) -> Play:
+        """What plays a recording on disk, and records what it does not have."""
+
+        def play(given: list[Array]) -> dict[str, Any]:
+            try:
+                return kept(given)
+            except (NotKept, DoesNotFit):
+                return self._recorded_apart(key, given)
+
+        return play
 
     def _learn(self, key: Any, play: Play) -> None:
         """What plays inputs of these shapes and dtypes from now on."""
