@@ -21,7 +21,7 @@ from burn.backend.cpu.cache import ObjectCache
 from burn.backend.cpu.frozen import stored
 from burn.backend.cpu.frozen.encoding import Malformed, decode, encode
 from burn.backend.cpu.frozen.fixed import FixedPlan
-from burn.backend.cpu.frozen.stored import HEADER, KIND, MAGIC, VERSION, load, open_stored, save
+from burn.backend.cpu.frozen.stored import HEADER, KIND, MAGIC, SHARE, VERSION, load, open_stored, save
 from burn.backend.cpu.frozen.sums import sums
 from burn.cube.images import is_supported
 from burn.symbolic import Assumptions
@@ -278,5 +278,5 @@ def test_plans_count_in_the_limit_of_the_cache_and_the_oldest_go(tmp_path: Path)
     assert load("1", store) is None
     assert store.clear() > 0
     assert load("7", store) is None
-    assert not save(frozen, "8", ObjectCache(tmp_path / "kernels", limit=4 * weight.nbytes - 1))
+    assert not save(frozen, "8", ObjectCache(tmp_path / "kernels", limit=SHARE * weight.nbytes - 1))
     assert not save(frozen, "9", ObjectCache(None))

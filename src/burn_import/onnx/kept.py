@@ -222,7 +222,7 @@ class Card:
 
     def _saved(self, step: Any) -> dict[str, Any] | None:
         """A step of a tape, stored; None where it cannot be."""
-        plan = getattr(step, "run", None)
+        plan: Any = getattr(step, "run", None)
         known = self._names.get(id(plan))
         if known is None:
             name = f"{self._key} {secrets.token_hex(8)}"
@@ -236,12 +236,11 @@ class Card:
         tree, count = row["tree"], len(self.described["inputs"])
         names = [each["name"] for each in self.described["outputs"]]
         try:
-            if len(tree["steps"]) == 1 and tree.get("results") == [
-                [count + place, False] for place in range(len(names))
-            ]:
-                if tree["steps"][0]["sources"] == list(range(count)):
-                    run = self._run(tree["steps"][0])
-                    return lambda given: dict(zip(names, run(given)))
+            results = [[count + place, False] for place in range(len(names))]
+            first = tree["steps"][0] if len(tree["steps"]) == 1 and tree.get("results") == results else None
+            if first is not None and first["sources"] == list(range(count)):
+                run = self._run(first)
+                return lambda given: dict(zip(names, run(given)))
             follow = self._following(tree, names)
         except FileNotFoundError:
             return None
@@ -250,7 +249,7 @@ class Card:
     def _following(self, tree: dict[str, Any], names: list[str]) -> Callable[[list[Any]], dict[str, Any]]:
         """From the slots before a stretch to the results."""
         steps = [(self._run(step), step["sources"]) for step in tree["steps"]]
-        results, asked = tree.get("results"), tree.get("ask")
+        results, asked = tree.get("results"), tree.get("ask", 0)
         behind = {bytes.fromhex(a): self._following(each, names) for a, each in tree.get("answers", {}).items()}
 
         def follow(slots: list[Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from burn.backend.cpu.device import Cpu
 
 Array = np.ndarray[Any, Any]
-MOST_CONSTANTS = 1 << 20
+MOST_CONSTANTS = 4 << 20
 """Bytes of constants that the host reads, in stages that are stored."""
 
 Slots = dict[int, Any]
