@@ -77,6 +77,15 @@ def host_calls() -> int:
     return 0 if found is None else sum(found.HOST_CALLS.values())
 
 
+def native_seconds(inputs: Sequence[Any]) -> float:
+    """How long the native call takes that a call of a model is, if it is one; 0 where it is several, or none."""
+    found = sys.modules.get("burn.backend.cpu.frozen.running")
+    runners = [] if found is None else list(found.RUNNERS)
+    if len(runners) != 1 or len(runners[0].form.given) != len(inputs):
+        return 0.0
+    return float(runners[0].native_seconds(list(inputs)))
+
+
 def peak_bytes() -> int:
     """The most memory that this process held."""
     import resource
@@ -121,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run()
             times.append(time.perf_counter() - start)
         calls = (host_calls() - before) / len(times)
-        _answer({"times": times[-20000:], "host_calls": calls, "peak": peak_bytes()})
+        native = native_seconds([*inputs.values()]) if options.engine == "burn" else 0.0
+        _answer({"times": times[-20000:], "host_calls": calls, "peak": peak_bytes(), "native": native})
     return 0
 
 

@@ -152,7 +152,7 @@ class Card:
         self.described = {name: described[name] for name in ("inputs", "outputs")}
         self._rows = rows
         self._names: dict[int, tuple[Any, str]] = {}  # of plans that were stored
-        self._runs: dict[str, Any] = {}  # of plans that were opened
+        self._opened_plans: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -266,7 +266,7 @@ class Card:
 
     def _run(self, step: dict[str, Any]) -> Callable[[list[Array]], list[Array]]:
         name = step["plan"]
-        found = self._runs.get(name)
+        found = self._opened_plans.get(name)
         if found is None:
             if step["staged"]:
                 from burn.backend.cpu.frozen.staged import open_staged
@@ -275,12 +275,11 @@ class Card:
             else:
                 from burn.backend.cpu.frozen.stored import open_stored
 
-                runner = open_stored(name, self._owner)
-                found = None if runner is None else runner.run
+                found = open_stored(name, self._owner)
             if found is None:
                 raise FileNotFoundError(name)
-            self._runs[name] = found
-        return found
+            self._opened_plans[name] = found
+        return getattr(found, "run", found)
 
 
 def refuse_changed(model: Any, device: Device, key: str) -> None:

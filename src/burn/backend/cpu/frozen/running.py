@@ -7,6 +7,7 @@ An instance remembers its last bindings, all on the one arena. After an exceptio
 from __future__ import annotations
 
 import collections
+import time
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,9 @@ from burn.dtype import DType
 from burn.dtype import dtype as as_dtype
 from burn.errors import too_large
 from burn.symbolic import DoesNotFit
+
+RUNNERS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Every runner of this process, for who measures."""
 
 Array = np.ndarray[Any, Any]
 Launch = Callable[[Sequence[Array]], list[Array]]
@@ -60,6 +64,7 @@ class Runner:
     ) -> None:
         self.frozen, self.form = frozen, frozen.form
         self._ground = _Ground(frozen, owner)
+        RUNNERS.add(self)
         self.run: Launch = _running(self._ground, conditions, known | {"renewed": renewed})
         """Runs the plan; what calling the runner does, without looking for it."""
 
@@ -69,6 +74,20 @@ class Runner:
     def release(self) -> None:
         """Give back the memory that waits for the next run."""
         self._ground.waiting.clear()
+
+    def native_seconds(self, given: Sequence[Array], repeats: int = 200) -> float:
+        """The median time of the native call alone, for inputs of these shapes: what is beside it is Python."""
+        instance = self._ground.another()
+        key = tuple(each.shape for each in given) if self.form.is_symbolic else ()
+        made = (instance.bound(key) if key else instance.launch)(given)  # alive: the call writes there again
+        record = address_of(instance.bindings[key].words) + 8 * self._ground.template.record
+        run, times = native().run_record, []
+        for _ in range(repeats):
+            begin = time.perf_counter()
+            run(record)
+            times.append(time.perf_counter() - begin)
+        del made
+        return sorted(times)[repeats // 2]
 
     def describe(self) -> str:
         """The steps, a line each."""
