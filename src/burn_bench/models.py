@@ -45,10 +45,10 @@ class Outcome:
     memory: float = 0.0
     their_memory: float = 0.0
     host_calls: float = 0.0
-    native: float = 0.0
-    """Of our time, what the one native call takes; 0 where there are several, or host calls."""
     difference: float = 0.0
     fault: str = ""
+    native: float = 0.0
+    """Of our time, what the one native call takes; 0 where there are several, or host calls."""
 
 
 @dataclasses.dataclass(frozen=True)

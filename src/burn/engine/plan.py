@@ -89,6 +89,9 @@ def _work_at(work: Work, sizes: Sizes) -> Work:
 class Lowered:
     """The works of one program. A device derives its plan from it."""
 
+    most_kept = MOST_KEPT
+    """Bytes that a work may write to memory that stays from run to run."""
+
     def calls_of(self, program: Program, schedule: Schedule) -> Calls:
         """What lowers the nodes that are no loops; a device with kernels of its own has its own."""
         return Calls(program, schedule)
@@ -250,7 +253,7 @@ class Lowered:
                 continue
             if is_symbolic(map(self.bytes, writes)):  # memory that stays has one size
                 continue
-            if isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= MOST_KEPT:
+            if isinstance(work, Packing) or work.joins or sum(map(self.bytes, writes)) <= self.most_kept:
                 found.add(position, reads, writes, slots)
         return found
 

@@ -130,9 +130,9 @@ class Cpu(HostArrays, Engine):
         from burn.backend.cpu.frozen.fixed import FixedPlan
         from burn.backend.cpu.frozen.making import is_symbolic, obstacle
         from burn.backend.cpu.frozen.staged import staged
-        from burn.backend.cpu.plan import prepare
+        from burn.backend.cpu.plan import prepare_keeping
 
-        plan = prepare(program, (False,) * program.inputs, self)
+        plan = prepare_keeping(program, self)
         reason = obstacle(plan, constants)
         if reason is None:
             return FixedPlan(plan, constants, numbers)

@@ -49,6 +49,11 @@ def prepare(program: Program, free: tuple[bool, ...], device: Cpu) -> Plan:
     return tuned(Plan(program, free, device))
 
 
+def prepare_keeping(program: Program, device: Cpu) -> Plan:
+    """The plan of a program some of whose inputs never change: what follows from those is computed once."""
+    return tuned(KeepingPlan(program, (False,) * program.inputs, device))
+
+
 def tuned(plan: Made) -> Made:
     """The plan, its kernels chosen by measurement where that is wanted for every plan."""
     if tuning.mode() == tuning.ON:
@@ -146,7 +151,9 @@ class Plan(Lowered, BoundPlan):
 
     def tune(self, again: bool = False, progress: tuning.Progress | None = None) -> tuning.Report:
         """Measure which kernels are best for this plan, where that is not known (see `burn.backend.cpu.tuning`)."""
-        return tuning.measure(self, lambda fixed: Plan(self.source, self.free, self.device, fixed), again, progress)
+        return tuning.measure(
+            self, lambda fixed: type(self)(self.source, self.free, self.device, fixed), again, progress
+        )
 
     def give_back(self, instance: Instance) -> None:
         """Let other runs use the memory."""
@@ -165,3 +172,9 @@ class Plan(Lowered, BoundPlan):
     def release(self) -> None:
         """Give back the memory that waits for the next run."""
         self.instances.clear()
+
+
+class KeepingPlan(Plan):
+    """A plan whose constants are known: what follows from them may be large."""
+
+    most_kept = 16 << 20

@@ -16,7 +16,7 @@ from burn.backend.cpu.frozen.form import Frozen
 from burn.backend.cpu.frozen.making import freeze, obstacle
 from burn.backend.cpu.frozen.running import Array, Launch, Runner
 from burn.backend.cpu.frozen.stored import save
-from burn.backend.cpu.plan import Plan, prepare
+from burn.backend.cpu.plan import Plan, prepare_keeping
 from burn.backend.cpu.pool import pool
 from burn.backend.cpu.tuning.known import answers
 
@@ -94,7 +94,7 @@ class FixedPlan:
         constants = {number: each for number, each in alive.items() if each is not None}
         if plan.is_current() or len(constants) < len(alive):
             return plan, self.runner.frozen
-        made = prepare(plan.source, plan.free, plan.device)
+        made = prepare_keeping(plan.source, plan.device)
         if obstacle(made, constants) is not None:
             return plan, self.runner.frozen
         return made, freeze(made, constants, self._numbers)

@@ -18,7 +18,7 @@ from burn.backend.cpu.frozen.fixed import FixedPlan
 from burn.backend.cpu.frozen.making import obstacle
 from burn.backend.cpu.frozen.stored import open_stored
 from burn.backend.cpu.hosted import HOST_CALLS, operand_of, own_memory
-from burn.backend.cpu.plan import Plan, prepare
+from burn.backend.cpu.plan import Plan, prepare, prepare_keeping
 from burn.dtype import dtype as as_dtype
 from burn.engine.plan import HostCall
 from burn.engine.runtime import with_constants
@@ -174,7 +174,7 @@ def staged(plan: Plan, constants: Mapping[int, Array], numbers: Sequence[float])
 def _runner(
     program: Program, constants: Mapping[int, Array], numbers: Sequence[float], device: Cpu
 ) -> Callable[[Sequence[Array]], list[Array]]:
-    plan = prepare(program, (False,) * program.inputs, device)
+    plan = prepare_keeping(program, device)
     if obstacle(plan, constants) is None:
         return FixedPlan(plan, constants, numbers)
     return with_constants(plan, program, constants, numbers)

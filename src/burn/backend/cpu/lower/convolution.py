@@ -14,7 +14,7 @@ from burn.dtype import f32
 from burn.engine.lower.epilogue import epilogue_of, own_operands
 from burn.engine.patterns.convolutions import CONVOLUTIONS, shapes_of
 from burn.engine.schedule.access import Access
-from burn.engine.schedule.images import is_last
+from burn.engine.schedule.images import is_last, permuted
 from burn.program.fused import to_first
 from burn.program.program import Node, Program
 from burn.symbolic import value_of
@@ -74,7 +74,18 @@ class _Lowering:
         read, made = (self.out, self.x) if self.name == "conv_x_backward" else (self.x, self.out)
         epilogue, _ = epilogue_of(self.node)
         label = self.label if epilogue is None else f"{self.label} {epilogue}"
-        return lower_direct(self.calls, self.node, read, self.weight, made, self.given, label)
+        weight, given = self.weight, self.given
+        if self.name == "conv" and is_upright(read, weight, made):
+            # Pixels that share what they read lie along a row: a column of them is turned into one.
+            read, made = permuted(read, (0, 2, 1, 3)), permuted(made, (0, 2, 1, 3))
+            weight = permuted(weight, (0, 1, 3, 2))
+            given = (*(tuple(reversed(each)) for each in given[-4:-1]), given[-1])
+        return lower_direct(self.calls, self.node, read, weight, made, given, label)
+
+
+def is_upright(x: Access, weight: Access, out: Access) -> bool:
+    """Whether images are one pixel wide and several high: signals, as some exporters write them."""
+    return len(x.shape) == 4 and (weight.shape[-1], out.shape[-2], x.shape[-2]) == (1, 1, 1) and bool(out.shape[1] != 1)
 
 
 def _text(sizes: Sizes) -> str:

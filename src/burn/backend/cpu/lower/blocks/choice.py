@@ -20,6 +20,9 @@ NEAR = 16 << 10
 SCRATCH = 256 << 10
 """Bytes between the stages at most: they lie on the stack of a thread, and in its second cache."""
 
+HEAVY = 1 << 20
+"""Bytes of the weight of the first stage from which on reading it again for each row costs more than the way."""
+
 LARGE = 512 << 10
 """Bytes of an image from which on its way to memory and back costs more than rows that are made twice."""
 
@@ -57,6 +60,10 @@ def _pays(block: Block, found: Cut, images: int, threads: int) -> bool:
     """Whether what is saved is more than what is made twice."""
     middle = block.middle
     between = middle.rows.size * middle.columns.size * middle.made * f32.size
+    if middle.columns.count == 1 and middle.rows.count > 1:  # a column of pixels, which kernels turn into a row
+        return False
+    if block.first is not None and block.first.weight_bytes > HEAVY:
+        return False
     if block.last is None:
         return middle.kind == POOLING or (_is_pointwise(block.first) and _is_balanced(block, found, images, threads))
     if block.first is None:

@@ -7,6 +7,7 @@ its epilogue reads; its fused work has the rows before the last one, and the blo
 from __future__ import annotations
 
 from burn.classes import dataclass
+from burn.dtype import f32
 from burn.engine.lower.windows import Window
 from burn.program.fused import Epilogue
 from burn.program.program import Node, Operand
@@ -30,6 +31,12 @@ class Stage:
     def is_pointwise(self) -> bool:
         """Whether each pixel is made of the one in its place."""
         return all((w.kernel, w.stride, w.before) == (1, 1, 0) for w in (self.rows, self.columns))
+
+    @property
+    def weight_bytes(self) -> int:
+        """What its weight takes."""
+        taps = self.rows.kernel * self.columns.kernel
+        return 0 if self.kind == POOLING else taps * self.made * (self.read if self.kind == DENSE else 1) * f32.size
 
     @property
     def operands(self) -> int:
