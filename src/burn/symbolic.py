@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,8 @@ Size: TypeAlias = Any  # int | Symbolic
 T = TypeVar("T")
 
 _NUMBERS = count()
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "burn")
+"""What the paths of our packages begin with."""
 
 
 class Assumptions:
@@ -176,9 +179,14 @@ class Symbolic:
 
     # Questions: answered, and written down
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """Asked for what it is, it is an int, as it is elsewhere."""
+        return int
+
     def __eq__(self, other: object) -> bool:
         if not is_size(other):
-            return False
+            return False if other is None or isinstance(other, str | bytes) else bool(number(self) == other)
         apart = self._apart(other)
         if apart is None or not isinstance(apart, Dim):
             return bool(self.value == value_of(other) if apart is None else apart == 0)
@@ -189,6 +197,12 @@ class Symbolic:
         return equal
 
     def __hash__(self) -> int:
+        """Ours tell expressions apart; anybody else looks for the number, among other numbers."""
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith("<"):
+            frame = frame.f_back
+        if frame is not None and not frame.f_code.co_filename.startswith(_OURS):
+            return hash(self.__index__())
         return hash(self.dim)
 
     def _at_least(self, other: Any) -> bool:
@@ -245,6 +259,30 @@ class Symbolic:
     def __round__(self, digits: int | None = None) -> int:
         return round(self.__index__(), digits)
 
+    @property
+    def numerator(self) -> Symbolic:
+        """As of an int."""
+        return self
+
+    real = numerator
+    denominator, imag = 1, 0
+
+    def conjugate(self) -> Symbolic:
+        """As of an int."""
+        return self
+
+    def as_integer_ratio(self) -> tuple[Symbolic, int]:
+        """As of an int."""
+        return self, 1
+
+    def to_bytes(self, *args: Any, **kwargs: Any) -> bytes:
+        """Of the number."""
+        return self.__index__().to_bytes(*args, **kwargs)
+
+    def bit_count(self) -> int:
+        """Of the number."""
+        return self.__index__().bit_count()
+
     def bit_length(self) -> int:
         """Of the number."""
         return self.__index__().bit_length()
@@ -278,7 +316,7 @@ for _name in ("truediv", "pow", "and_", "or_", "xor", "lshift", "rshift"):
 
 def is_size(value: object) -> bool:
     """Whether something is an int, bools apart from none, or stands for one."""
-    return value.__class__ is Symbolic or isinstance(value, int)
+    return type(value) is Symbolic or isinstance(value, int)
 
 
 def alike(one: Any, other: Any) -> bool:
@@ -289,29 +327,29 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if one.__class__ is Symbolic or other.__class__ is Symbolic:
-        return one.__class__ is other.__class__ and bool(one.dim == other.dim)
+    if type(one) is Symbolic or type(other) is Symbolic:
+        return type(one) is type(other) and bool(one.dim == other.dim)
     return bool(one == other)
 
 
 def number(value: Any) -> Any:
     """The number of a size, which the recording depends on from now on; anything else is itself."""
-    return value.__index__() if value.__class__ is Symbolic else value
+    return value.__index__() if type(value) is Symbolic else value
 
 
 def value_of(value: Any) -> Any:
     """The number of a size in this recording, which must decide nothing."""
-    return value.value if value.__class__ is Symbolic else value
+    return value.value if type(value) is Symbolic else value
 
 
 def linear(value: Any) -> Linear:
     """The expression of a size: an int, or a `Dim`."""
-    return value.dim if value.__class__ is Symbolic else int(value)
+    return value.dim if type(value) is Symbolic else int(value)
 
 
 def is_symbolic(values: Iterable[Any]) -> bool:
     """Whether one of some sizes may be another one later."""
-    return any(each.__class__ is Symbolic for each in values)
+    return any(type(each) is Symbolic for each in values)
 
 
 def _whole(value: Linear) -> Dim:
@@ -330,7 +368,7 @@ def _place() -> str:
 def typical(value: T, few: int = 256) -> T:
     """The number of a size, for decisions that are right for any number and best near this one. From then on the size
     stays in its class: one, 2 to `few`, and then up to sixteen times as much each. What is no size is itself."""
-    if value.__class__ is not Symbolic:
+    if type(value) is not Symbolic:
         return value
     size: Any = value
     low = high = 1
@@ -343,27 +381,27 @@ def typical(value: T, few: int = 256) -> T:
 def likely(value: int, usual: int = 64) -> int:
     """A number for decisions that any size may live with: that of a size, or a usual one where it is small now."""
     size: Any = value
-    return max(size.value, usual) if size.__class__ is Symbolic else value
+    return max(size.value, usual) if type(size) is Symbolic else value
 
 
 def largest(one: Size, other: Size) -> Size:
     """The larger one of two sizes, which decides nothing: as an expression."""
-    if one.__class__ is not Symbolic and other.__class__ is not Symbolic:
+    if type(one) is not Symbolic and type(other) is not Symbolic:
         return max(one, other)
-    if one.__class__ is Symbolic:
+    if type(one) is Symbolic:
         return one._made(maximum, max(one.value, value_of(other)), other)
     return other._made(maximum, max(one, other.value), one)
 
 
 def index(value: Any) -> int:
     """An int that somebody gives, as `operator.index` takes it, or a size that stands for one."""
-    return value if value.__class__ is Symbolic else operator.index(value)  # type: ignore[return-value]
+    return value if type(value) is Symbolic else operator.index(value)  # type: ignore[return-value]
 
 
 def bound(value: Any, step: int) -> int:
     """A number that a size is not beyond, for the memory that it takes: a multiple of `step`, and of a size that may be
     another one four times `step`, sixteen times, and so on, which it stays below from then on."""
-    if value.__class__ is not Symbolic:
+    if type(value) is not Symbolic:
         return int(-(-value // step) * step)
     most = step
     while most < value.value:
@@ -373,7 +411,7 @@ def bound(value: Any, step: int) -> int:
 
 def room(value: Any, least: int) -> int:
     """A power of two that a size is not beyond, and at least `least`, which is one: for memory inside of a kernel."""
-    if value.__class__ is not Symbolic:
+    if type(value) is not Symbolic:
         return max(least, 1 << max(int(value) - 1, 0).bit_length())
     most = max(least, 1 << max(value.value - 1, 0).bit_length())
     return most if value <= most else number(value)
@@ -388,14 +426,14 @@ class Sizes:
 
     def number(self, size: Any) -> Any:
         """The number of a size here; anything else is itself."""
-        if size.__class__ is not Symbolic:
+        if type(size) is not Symbolic:
             return size
         found: int = eval(_code(size.dim), self._scope)
         return found
 
     def all(self, values: Any) -> Any:
         """A nest of tuples, lists and dicts with numbers in the place of sizes; a tuple that has none is itself."""
-        kind = values.__class__
+        kind = type(values)
         if kind is Symbolic:
             return self.number(values)
         if isinstance(values, tuple):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from burn import symbolic
 from burn.symbolic import Assumptions, Sizes, Symbolic, bound, index, largest, likely, number, room, typical, value_of
 
-OPERATORS = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod)
+OURS = str(Path(symbolic.__file__).parent / "anywhere.py")
 COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 
 
@@ -67,10 +70,43 @@ def test_whatever_needs_the_number_fixes_it(use):
 def test_sizes_of_two_recordings_are_never_one():
     one, other = Assumptions(), Assumptions()
     n, m = one.symbol(4), other.symbol(4)
-    known = {(n, 2): "one"}
-    assert (m, 2) not in known
-    assert known[n, 2] == "one"
-    assert (4, 2) not in known
+    ours: dict[object, object] = {}
+    exec(compile("known = {(n, 2): 'one'}; found = (m, 2) in known, (4, 2) in known, known[n, 2]", OURS, "exec"),
+         {"n": n, "m": m}, ours)  # fmt: skip
+    assert ours["found"] == (False, False, "one")
+    assert len(one) == len(other) == 0
+
+
+def test_sets_and_dicts_of_others_find_the_number():
+    found = Assumptions()
+    n = found.symbol(8)
+    assert n in {8, 16}
+    assert {8: "eight"}[n] == "eight"
+    assert {(8, 3): "both"}[n, 3] == "both"
+    assert not found.function()(9)
+
+
+@pytest.mark.parametrize("other", [8.0, np.int64(8), np.float32(8), np.array(8)])
+def test_numbers_of_other_kinds_are_compared_with_the_number(other):
+    found = Assumptions()
+    n = found.symbol(8)
+    assert n == other
+    assert other == n
+    assert not found.function()(9)
+    assert n != None  # noqa: E711
+    assert n != "8"
+
+
+def test_it_is_an_int_to_whoever_asks():
+    n = Assumptions().symbol(8)
+    assert isinstance(n, int)
+    assert isinstance(n, numbers.Integral)
+    match n:
+        case int():
+            kind = "int"
+        case _:
+            kind = "other"
+    assert kind == "int"
 
 
 def test_classes_and_bounds():

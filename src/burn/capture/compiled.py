@@ -117,7 +117,7 @@ def compile(
         ignore: what a replay may pass over: names and paths as notices give them (`"log"`, `"self.calls"`, `"print"`),
             or the objects themselves. Changes of these, and what they hold, then neither guard nor forbid a replay.
         dynamic: which sizes may be others in later calls, all of which then share one plan. None means those that were
-            others in a second call; True all sizes from the first call on, False none: each gets a capture of its own.
+            others in a second call; True all sizes from the second call on, False none: each gets a capture of its own.
             `{"x": 0}` or `{"x": [0, 1]}` names dims of arguments, by name or position.
 
     >>> @burn.compile
@@ -347,6 +347,7 @@ class Compiled(Generic[P, R]):
         capture = recording.capture(after)
         for number, why in recording.read.items():
             read.setdefault(number, why)
+        self._open_sizes.tell(call, capture is not None)
         if capture is None:
             self._not_captured(key, recording)
         elif earlier is None:

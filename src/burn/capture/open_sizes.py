@@ -7,14 +7,16 @@ hold gets the same program and the same plan, bound to its numbers; one for whic
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gc
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from burn.backend.fusion import Fusion
-from burn.backend.fusion.handle import Lazy
-from burn.backend.fusion.stream import Draw
+from burn.backend.fusion.handle import Lazy, Storage
+from burn.backend.fusion.stream import Draw, Stream
 from burn.capture.call import Call
 from burn.capture.leaves import layers_above, lazy_handle, wrapped
 from burn.capture.recording import Capture, Recording
@@ -114,6 +116,8 @@ class Family:
         self.shapes: list[tuple[Any, ...]] = []  # of two calls at most, and that tells which sizes change
         self.opened: list[Opened] = []
         self.failures = 0
+        self.is_captured = False
+        """Whether a plain recording could be replayed."""
         self.is_closed = False
         """Whether each size has a capture of its own: the function cannot be recorded with open ones."""
 
@@ -130,14 +134,12 @@ class OpenSizes:
         if self.dynamic is False:
             return None
         family = self._family(call)
-        if family is None:
-            return None
         for opened in family.opened:
             found = opened.at(call)
             if found is not None:
                 return found
         places = self._changing(family, call)
-        if family.is_closed or not places:
+        if family.is_closed or not family.is_captured or not places:
             return None
         opened_now = self._record(device, call, places)
         if opened_now is None or opened_now.assumptions.pinned():  # perhaps by chance, where a size equals another one
@@ -149,11 +151,20 @@ class OpenSizes:
         family.is_closed |= len(family.opened) >= MOST_OPENED
         return opened_now.at(call)
 
+    def tell(self, call: Call, is_captured: bool) -> None:
+        """Whether a plain recording of a call can be replayed. Only where one could is the function run to open sizes:
+        what it does beside computing would be done again."""
+        if self.dynamic is False:
+            return
+        family = self._family(call)
+        family.is_captured |= is_captured
+        family.is_closed |= not is_captured
+
     def opened(self) -> list[Opened]:
         """The captures that hold for many sizes."""
         return [each for family in self._families.values() for each in family.opened]
 
-    def _family(self, call: Call) -> Family | None:
+    def _family(self, call: Call) -> Family:
         *rest, described = call.key
         alike = tuple([(*each[:2], len(each[2]), *each[3:]) if each[0] is Tensor else each for each in described])
         key = (*rest, alike)
@@ -214,18 +225,50 @@ class OpenSizes:
     ) -> tuple[Capture, set[int]] | None:
         """One recording, of which nothing stays; and the numbers that it read."""
         state, stream = device.generator().state(), device.stream
-        recording = Recording(device, call, read, self._ignore, leaves)
         try:
-            after = recording.run(self._function)
-            capture = recording.capture(after)
-            if any(_keeps_a_size(part.structure) for part in after.parts):
-                return None
-            del after
+            return self._recorded(device, call, leaves, read)
         finally:
-            stream.discard()
+            _settle(stream, leaves)
             device.generator().restore(state)
             call.restore()
+
+    def _recorded(
+        self, device: Fusion[Any], call: Call, leaves: list[Any], read: set[int] | None
+    ) -> tuple[Capture, set[int]] | None:
+        recording = Recording(device, call, read, self._ignore, leaves)
+        after = recording.run(self._function)
+        capture = recording.capture(after)
+        if recording.watch.names_classes or any(_keeps_a_size(part.structure) for part in after.parts):
+            return None
+        del after
         return None if capture is None or recording.leaked_number() else (capture, set(recording.read))
+
+
+def _settle(stream: Stream, leaves: list[Any]) -> None:
+    """Give up what was recorded. A value that somebody still holds, in a cache perhaps, is computed first."""
+    held = [handle for each in stream.results if (handle := each()) is not None]
+    shapes: list[Any] = [size for leaf in leaves if isinstance(leaf, Tensor) for size in leaf.shape]
+    sizes = [size for size in shapes if type(size) is Symbolic]
+    if held and sizes:
+        with contextlib.suppress(Exception):  # whoever reads it is told
+            assumptions = sizes[0].assumptions
+            now = Sizes(assumptions.names, assumptions.values)
+            device: Fusion[Any] = stream.device
+            program, slots = device.expanded(stream.program(tuple(handle.number for handle in held)))
+            plan = device.prepare(program_at(program, now), (False,) * program.inputs)
+            for handle, made in zip(held, plan(stream.inputs, stream.numbers(slots)), strict=True):
+                handle.storage, handle.stream, handle.shape = Storage(made), None, Shape(now.all(tuple(handle.shape)))
+                _reshape_holders(handle, handle.shape)
+    stream.discard()
+
+
+def _reshape_holders(handle: Any, shape: Shape) -> None:
+    """Tensors of a handle know its shape, too."""
+    for each in gc.get_referrers(handle):
+        if isinstance(each, Tensor):
+            each.shape = shape
+        elif type(each).__name__ == "Variable":
+            _reshape_holders(each, shape)
 
 
 def _opened(leaf: Any, sizes: dict[int, Symbolic] | None) -> Any:
@@ -256,6 +299,8 @@ def _places(shapes: Iterable[tuple[Any, ...]]) -> Iterable[Place]:
 
 def _named_places(dynamic: Any, call: Call) -> Iterable[Place]:
     """The dims that `dynamic` says may change: of all tensors among the arguments, or of those that it names."""
+    if isinstance(dynamic, Mapping):
+        _check_names(dynamic, call)
     first, by_name = 0, isinstance(dynamic, Mapping)
     positional, named = call.structure.children
     children = [(call.surroundings.parameter(number), child) for number, child in enumerate(positional.children)]
@@ -266,18 +311,29 @@ def _named_places(dynamic: Any, call: Call) -> Iterable[Place]:
         for leaf in range(first, first + count):
             if isinstance(call.leaves[leaf], Tensor) and (not by_name or dims is not None):
                 rank = len(call.leaves[leaf].shape)
-                chosen = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
+                chosen = range(rank) if dims is None else [dims] if isinstance(dims, int) else list(dims)
+                for dim in chosen:
+                    if not -rank <= dim < rank:
+                        raise ArgumentError(f"compile: dynamic names dim {dim} of {name}, which has {rank} dims")
                 yield from ((leaf, dim % rank) for dim in chosen if by_name or call.leaves[leaf].shape[dim] > 1)
         first += count
 
 
+def _check_names(dynamic: Mapping[Any, Any], call: Call) -> None:
+    known = [call.surroundings.parameter(number) for number in range(len(call.args))]
+    for name in dynamic:
+        if name not in known and name not in call.kwargs and name not in range(len(known)):
+            arguments = ", ".join([*known, *call.kwargs])
+            raise ArgumentError(f"compile: dynamic names {name!r}, and the arguments are {arguments}")
+
+
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _keeps_a_size(structure: Any) -> bool:
     """Whether a tree has a size that may be any among its plain values: it would outlive the call."""
-    if structure.__class__ is Symbolic:
+    if type(structure) is Symbolic:
         return True
     if isinstance(structure, Structure):
         token = getattr(structure.token, "value", structure.token)  # of values that are told by other data
@@ -291,7 +347,7 @@ def checked_dynamic(dynamic: Any) -> Dynamic:
         return dynamic
     if isinstance(dynamic, Mapping) and all(
         isinstance(name, str | int)
-        and (isinstance(dims, int) or (isinstance(dims, list | tuple | set | range) and all(map(_is_int, dims))))
+        and (_is_int(dims) or (isinstance(dims, list | tuple | set | range) and all(map(_is_int, dims))))
         for name, dims in dynamic.items()
     ):
         return dict(dynamic)

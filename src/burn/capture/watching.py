@@ -42,6 +42,7 @@ from burn.capture.trust import (
     where,
 )
 from burn.scalar import Family, Scalar
+from burn.symbolic import is_symbolic
 from burn.tensor import Tensor
 
 SILENT = frozenset("math cmath _struct struct _json _decimal numpy _statistics".split())
@@ -319,7 +320,9 @@ def _is_number(path: tuple[str, ...], frame: FrameType) -> bool:
     value = local.get(path[0], MISSING) if path else MISSING
     for name in path[1:]:
         value = (fields_of(value) or {}).get(name, MISSING)
-    return _holds_float([*local.values()]) if value is MISSING else isinstance(value, float)
+    if value is MISSING:
+        return _holds_float([*local.values()])
+    return isinstance(value, float) or is_symbolic((value,))
 
 
 def _holds_float(waiting: list[Any]) -> bool:

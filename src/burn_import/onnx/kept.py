@@ -16,6 +16,7 @@ import os
 import secrets
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,41 +42,83 @@ Array = np.ndarray[Any, Any]
 Play = Callable[[list[Array]], dict[str, Any]]
 
 
-def key_of(model: Any, device: Device) -> str | None:
-    """What tells apart everything that a recording depends on; None where none is kept."""
+class Source:
+    """What a model is read from: a file that is held open, or bytes; and what it held when it was opened."""
+
+    def __init__(self, model: str | os.PathLike[str] | bytes) -> None:
+        self.path = None if isinstance(model, bytes) else os.path.abspath(model)
+        self._data = model if isinstance(model, bytes) else b""
+        self._file = -1 if self.path is None else os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        if self.path is not None:
+            weakref.finalize(self, os.close, self._file)
+        self._seen = self._now()
+        self.digest = self._digest()
+
+    def _digest(self) -> str:
+        if self.path is None:
+            return hashlib.sha256(self._data).hexdigest()
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _now(self) -> Any:
+        """What tells a file that was written to: of the one that is open."""
+        if self.path is None:
+            return None
+        state = os.fstat(self._file)
+        return state.st_ino, state.st_size, state.st_mtime_ns
+
+    def is_unchanged(self) -> bool:
+        """Whether nobody has written to it."""
+        return bool(self._now() == self._seen)
+
+    def read(self) -> Any:
+        """What the importer takes now; the file may have been moved since, but not written to."""
+        if self.path is None:
+            return self._data
+        if self._digest() != self.digest:
+            raise OnnxError("run", [f"{self.path}: the file was changed since it was loaded; load it again"])
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(self.path), os.fstat(self._file)):
+                return self.path
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read()
+
+
+class Opening:
+    """A model on its way in: where it comes from, and the key of everything that its recordings depend on."""
+
+    def __init__(self, source: Source, key: str) -> None:
+        self.source, self.key = source, key
+
+
+def opening_of(model: Any, device: Device) -> Opening | None:
+    """What recordings of a model on a device are kept under; None where none are."""
     engine: Any = getattr(device, "below", None)
     if getattr(engine, "label", None) != "cpu" or engine.settings.sanitize or os.environ.get("BURN_TUNE") == "on":
         return None
-    changed = sys.modules.get("burn_import.onnx.operators.registry")
-    if changed is not None and changed.has_others():
+    if not isinstance(model, str | os.PathLike | bytes) or _has_other_operators():
         return None
     from burn.backend.cpu.cache import default_cache
+    from burn.backend.cpu.pool import pool
 
     if default_cache().directory is None:
         return None
-    digest = _digest(model)
-    if digest is None:
-        return None
-    from burn.backend.cpu.pool import pool
-
-    parts = (
-        "onnx", VERSION, __version__, _state(), digest, repr(device), engine.settings.target.key, pool().threads,
-        os.environ.get("BURN_TUNE", ""), np.__version__,
-    )  # fmt: skip
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _digest(model: Any) -> str | None:
-    """Of a file's contents, or of bytes; None for what is neither."""
-    if isinstance(model, bytes | bytearray | memoryview):
-        return hashlib.sha256(model).hexdigest()
-    if not isinstance(model, str | os.PathLike):
-        return None
     try:
-        with open(model, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        source = Source(model)
     except OSError:
         return None  # whoever reads it says why
+    parts = (
+        "onnx", VERSION, __version__, _state(), source.digest, repr(device), repr(engine.settings),
+        engine.settings.target.key, pool().threads, os.environ.get("BURN_TUNE", ""), np.__version__,
+    )  # fmt: skip
+    return Opening(source, hashlib.sha256(repr(parts).encode()).hexdigest())
+
+
+def _has_other_operators() -> bool:
+    found = sys.modules.get("burn_import.onnx.operators.registry")
+    return found is not None and bool(found.has_others())
 
 
 def _state() -> str:
@@ -137,17 +180,20 @@ class Kept:
         return self._whole
 
 
-def open_kept(key: str, device: Device, whole: Callable[[], Runtime]) -> Kept | None:
-    """What runs the model that was kept under a key; None where there is none."""
-    card = Card.read(key, device)
+def open_kept(opening: Opening, device: Device, whole: Callable[[], Runtime]) -> Kept | None:
+    """What runs a model that was kept; None where there is none."""
+    card = Card.read(opening, device)
     return None if card is None else Kept(card, whole)
 
 
 class Card:
     """What is kept of one model: its inputs and outputs, and a row for each recording that is nothing but plans."""
 
-    def __init__(self, key: str, device: Device, described: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
-        self._key = key
+    def __init__(
+        self, opening: Opening, device: Device, described: Mapping[str, Any], rows: list[dict[str, Any]]
+    ) -> None:
+        self._key, self._source = opening.key, opening.source
+        self._guards: dict[str, Callable[..., bool]] = {}
         self._owner: Any = device.below
         self.described = {name: described[name] for name in ("inputs", "outputs")}
         self._rows = rows
@@ -156,47 +202,60 @@ class Card:
         self._lock = threading.Lock()
 
     @classmethod
-    def read(cls, key: str, device: Device) -> Card | None:
+    def read(cls, opening: Opening, device: Device) -> Card | None:
         """The card that an earlier process wrote."""
         from burn.backend.cpu.cache import default_cache
 
-        text = default_cache().load(key)
+        text = default_cache().load(opening.key)
         if text is None:
             return None
         found = json.loads(text)
-        return cls(key, device, found, found["rows"])
+        return cls(opening, device, found, found["rows"])
 
     @classmethod
-    def of(cls, key: str, device: Device, described: Mapping[str, Any]) -> Card:
+    def of(cls, opening: Opening, device: Device, described: Mapping[str, Any]) -> Card:
         """The card of a model: that of an earlier process, or a new one."""
-        return cls.read(key, device) or cls(key, device, described, [])
+        return cls.read(opening, device) or cls(opening, device, described, [])
 
     def play(self, given: list[Array]) -> tuple[Play, dict[str, Any]] | None:
         """What plays inputs of these shapes, by plans on disk, and its results for these."""
         exact = [[list(each.shape), each.dtype.str] for each in given]
-        kinds = [[each.ndim, each.dtype.str] for each in given]
+        kinds = [each.dtype.str for each in given]
         fitting = [row for row in self._rows if not row["open"] and row["given"] == exact]
-        fitting += [row for row in self._rows if row["open"] and [[len(s), d] for s, d in row["given"]] == kinds]
+        fitting += [row for row in self._rows if row["open"] and [dtype for _, dtype in row["given"]] == kinds]
         for row in fitting:
+            if row["open"] and not self._holds(row["open"], given):
+                continue
             play = self._opened(row)
             if play is not None:
                 with contextlib.suppress(DoesNotFit, NotKept):
                     return play, play(given)
         return None
 
-    def keep(self, given: Sequence[Array], tape: Any, is_open: bool) -> Play | None:
-        """Keep a recording as far as it is plans. What plays it from the files, whose constants processes share."""
+    def _holds(self, guard: str, given: Sequence[Array]) -> bool:
+        found = self._guards.get(guard)
+        if found is None:
+            found = self._guards[guard] = _guard(guard)
+        return found([each.shape for each in given])
+
+    def keep(self, given: Sequence[Array], tape: Any, guard: str = "") -> Play | None:
+        """Keep a recording as far as it is plans. What plays it from the files, whose constants processes share.
+
+        With open sizes, `guard` says for which shapes it holds.
+        """
         from burn.backend.cpu.cache import default_cache
 
         if any(each.dtype.hasobject for each in given) or len(self._rows) >= MOST_ROWS:
+            return None
+        if not self._source.is_unchanged() or _has_other_operators():
             return None
         with self._lock:
             tree = self._tree(tape.root)
             if tree is None:
                 return None
             described = [[list(each.shape), each.dtype.str] for each in given]
-            row = {"given": described, "open": is_open, "tree": tree}
-            self._rows = [each for each in self._rows if (each["given"], each["open"]) != (described, is_open)]
+            row = {"given": described, "open": guard, "tree": tree}
+            self._rows = [each for each in self._rows if (each["given"], each["open"]) != (described, guard)]
             self._rows.append(row)
             default_cache().store(self._key, json.dumps({**self.described, "rows": self._rows}).encode())
             return self._opened(row)
@@ -282,10 +341,20 @@ class Card:
         return getattr(found, "run", found)
 
 
-def refuse_changed(model: Any, device: Device, key: str) -> None:
-    """A file that is read later than it was opened must be what it was."""
-    if key_of(model, device) not in (key, None):
-        raise OnnxError("run", [f"{os.fspath(model)}: the file was changed since it was loaded; load it again"])
+def _guard(text: str) -> Callable[..., Any]:
+    """From the shapes of inputs to whether a recording with open sizes holds for them."""
+    from burn.backend.cpu.frozen.encoding import decode
+    from burn.backend.cpu.frozen.expressions import function_of
+
+    function = function_of(decode(text.encode()), ())
+
+    def holds(shapes: Sequence[tuple[int, ...]]) -> bool:
+        try:
+            return function(shapes) is not None
+        except ValueError:  # another rank
+            return False
+
+    return holds
 
 
-__all__ = ["Card", "Kept", "NotKept", "key_of", "open_kept", "refuse_changed"]
+__all__ = ["Card", "Kept", "NotKept", "Opening", "Source", "open_kept", "opening_of"]

@@ -21,7 +21,7 @@ import burn
 from burn import Device, Module
 from burn.module.flat import Flat
 from burn_import.onnx.errors import TextOnly
-from burn_import.onnx.kept import key_of, open_kept, refuse_changed
+from burn_import.onnx.kept import Opening, open_kept, opening_of
 
 if TYPE_CHECKING:
     from burn_import.onnx.importing import Imported
@@ -175,30 +175,28 @@ def load(model: Any, device: Device | None = None) -> Any:
     computing = place
     while computing.is_autodiff:
         computing = computing.inner()
-    key = key_of(model, computing)
-    if key is not None:
-        found = _kept(model, place, computing, key)
+    opening = opening_of(model, computing)
+    if opening is not None:
+        found = _kept(opening, place, computing)
         if found is not None:
             return found
     from burn_import.onnx.importing import import_model
 
-    return loaded(import_model(model), place, key)
+    return loaded(import_model(model), place, opening)
 
 
-def _kept(model: Any, place: Device, computing: Device, key: str) -> Loaded | None:
+def _kept(opening: Opening, place: Device, computing: Device) -> Loaded | None:
     """The model by what earlier processes kept of it."""
 
     def imported() -> Imported:
         from burn_import.onnx.importing import import_model
 
-        if not isinstance(model, bytes | bytearray | memoryview):
-            refuse_changed(model, computing, key)
-        return import_model(model)
+        return import_model(opening.source.read())
 
     def whole() -> Runtime:
         from burn_import.onnx.modules import runtime_for
 
-        return runtime_for(imported(), place, key)
+        return runtime_for(imported(), place, opening)
 
     def make() -> Any:
         from burn_import.onnx.modules import instantiate, ports
@@ -206,12 +204,12 @@ def _kept(model: Any, place: Device, computing: Device, key: str) -> Loaded | No
         read = imported()
         return instantiate(read.write(), place, ports(read.model))
 
-    kept = open_kept(key, computing, whole)
+    kept = open_kept(opening, computing, whole)
     return None if kept is None else Loaded.of(Origin(kept, kept.described, make))
 
 
-def loaded(imported: Imported, place: Device, key: str | None = None) -> Loaded:
-    """A prepared model, ready to run; recordings are kept under a key."""
+def loaded(imported: Imported, place: Device, opening: Opening | None = None) -> Loaded:
+    """A prepared model, ready to run; its recordings are kept where it is known from where it comes."""
     from burn_import.onnx.modules import instantiate, ports, runtime_for
 
     described = ports(imported.model)
@@ -219,4 +217,4 @@ def loaded(imported: Imported, place: Device, key: str | None = None) -> Loaded:
     def make() -> Any:
         return instantiate(imported.write(), place, described)
 
-    return Loaded.of(Origin(runtime_for(imported, place, key), described, make))
+    return Loaded.of(Origin(runtime_for(imported, place, opening), described, make))

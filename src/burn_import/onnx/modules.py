@@ -23,7 +23,7 @@ from burn_import.onnx.errors import TextOnly
 from burn_import.onnx.ir.graph import Graph, Value
 from burn_import.onnx.ir.model import Model
 from burn_import.onnx.ir.types import TensorType
-from burn_import.onnx.kept import Card
+from burn_import.onnx.kept import Card, Opening
 from burn_import.onnx.running import FileWeights, Runtime
 from burn_import.onnx.running.arrays import checked, dtype_of, sizes_of, to_device, to_host
 from burn_import.onnx.running.checking import check_nodes
@@ -128,14 +128,14 @@ class Unchanged:
         return True
 
 
-def runtime_for(imported: Imported, place: Device, key: str | None = None) -> Runtime:
-    """What runs the graph of a prepared model; recordings are kept under a key."""
+def runtime_for(imported: Imported, place: Device, opening: Opening | None = None) -> Runtime:
+    """What runs the graph of a prepared model; recordings are kept where it is known from where it comes."""
     check_nodes(imported.model)
     described = ports(imported.model)
     computing = place
     while computing.is_autodiff:
         computing = computing.inner()
-    card = None if key is None or not imported.model.is_whole else Card.of(key, computing, described)
+    card = None if opening is None or not imported.model.is_whole else Card.of(opening, computing, described)
     return Runtime(imported.model, FileWeights(), place, described, card)
 
 

@@ -72,13 +72,13 @@ def _parts(path: Path) -> tuple[str, str]:
 
 def _from_onnx(path: Path, device: Device, name: str, version: str) -> ServedModel:
     from burn_import.onnx.importing import import_model
-    from burn_import.onnx.kept import key_of
+    from burn_import.onnx.kept import opening_of
     from burn_import.onnx.loading import loaded
     from burn_import.onnx.metadata import describe
 
     imported = import_model(path)
     described = describe(imported, None, name=name, files={}, options={}, program=None)
-    module = loaded(imported, device, key_of(path, device))
+    module = loaded(imported, device, opening_of(path, device))
     described["preprocessing"] = _preprocessing_beside(path)
     return _from_described(module, described, device, name, version, "onnx")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from burn.dtype import f32
 from burn.ops import arithmetic, bits, elementwise, logic, masks
 from burn.ops.dispatch import NUMBERS
+from burn.symbolic import number
 
 if TYPE_CHECKING:
     from burn.ops.declare import B
@@ -214,6 +215,7 @@ class ElementwiseMethods:
 
 
 def _fixed_power(x: Any, exponent: Any) -> Tensor[Any]:
+    exponent = number(exponent)
     rewritten = _FIXED_POWERS.get(exponent) if x.dtype.is_float and isinstance(exponent, int | float) else None
     found: Tensor[Any] = arithmetic.pow(x, exponent) if rewritten is None else rewritten(x)
     return found

@@ -30,7 +30,7 @@ from burn_import.onnx.running.weights import Held, Step
 
 
 def _whole(value: Any) -> Any:
-    return value if value.__class__ is Symbolic else int(value)
+    return value if type(value) is Symbolic else int(value)
 
 
 NAMED: dict[str, Any] = {

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from burn.dim import Dim
 from burn.shape import Shape
 from burn.symbolic import Assumptions
 from burn_import.onnx.running.tape import Tape
@@ -34,6 +35,7 @@ class Opened:
 
     def __init__(self, tape: Tape, assumptions: Assumptions, places: Sequence[Sequence[Place]], shapes: Shapes) -> None:
         self.tape = tape
+        self._assumptions = assumptions
         self._places, self._holds = places, assumptions.function()
         self._open = {place for together in places for place in together}
         self._closed = self._closed_sizes(shapes)
@@ -49,6 +51,21 @@ class Opened:
             if any(shapes[each][at] != numbers[-1] for each, at in others):
                 return False
         return self._holds(*numbers)
+
+    def guard(self, given: Sequence[Array]) -> str:
+        """For which shapes of inputs it holds, as data."""
+        from burn.backend.cpu.frozen.encoding import encode
+        from burn.backend.cpu.frozen.form import Described, Form, Found
+
+        names = self._assumptions.names
+        named = {place: Dim(name) for name, together in zip(names, self._places) for place in together}
+        described = tuple(
+            Described(tuple(named.get((number, dim), size) for dim, size in enumerate(array.shape)), array.dtype.name)
+            for number, array in enumerate(given)
+        )
+        found = tuple(Found(name, *together[0]) for name, together in zip(names, self._places))
+        form = Form((), (), (), described, (), (), (), sizes=found, assumptions=tuple(self._assumptions.found))
+        return encode(form).decode()
 
     def _closed_sizes(self, shapes: Shapes) -> list[int]:
         return [
@@ -83,7 +100,7 @@ class OpenSizes:
         found = self._family(given).opened
         return next((each.tape for each in found if each.serves(shapes)), None)
 
-    def record(self, given: list[Array]) -> tuple[Tape, dict[str, Any]] | None:
+    def record(self, given: list[Array]) -> tuple[Opened, dict[str, Any]] | None:
         """Record with open sizes where calls turned out to differ; None where a call gets a recording of its own."""
         family, shapes = self._family(given), _shapes(given)
         if shapes not in family.shapes:
@@ -98,7 +115,7 @@ class OpenSizes:
             pinned = assumptions.pinned()
             if not pinned:
                 family.opened.append(Opened(tape, assumptions, places, shapes))
-                return tape, found
+                return family.opened[-1], found
             for number in pinned:
                 family.failures.update(places[number])
             if len(pinned) == len(places):

@@ -57,9 +57,10 @@ class Finish:
 
     def is_all_from(self, first: int, count: int) -> bool:
         """Whether the results are so many slots from `first` on, as they are."""
-        return [(place, is_copied) for _, place, is_copied in self.places] == [
-            (first + number, False) for number in range(count)
-        ]
+        return len(self.places) == count and all(
+            place.__class__ is int and place == first + number and not is_copied
+            for number, (_, place, is_copied) in enumerate(self.places)
+        )
 
 
 class Runtime:
@@ -186,12 +187,12 @@ class Runtime:
             self._keep(key, tape, arrays)
         return self._evaluated(arrays) if found is None else found
 
-    def _keep(self, key: Any, tape: Tape, arrays: list[Array], is_open: bool = False) -> None:
+    def _keep(self, key: Any, tape: Tape, arrays: list[Array], guard: str = "") -> None:
         """Keep a recording for later processes, and play it from there, if it is nothing but plans."""
         if self._card is None or tape.is_plain:
             return
-        play = self._card.keep(arrays, tape, is_open)
-        if play is not None and not is_open and tape.whole() is not None:
+        play = self._card.keep(arrays, tape, guard)
+        if play is not None and not guard and tape.whole() is not None:
             self._learn(key, play)
 
     def _served(self, key: Any, arrays: list[Array]) -> dict[str, Any] | None:
@@ -208,9 +209,10 @@ class Runtime:
         made = self._open_sizes.record(arrays)
         if made is None:
             return None
-        tape, results = made
-        self._learn(key, self._player(key, tape))
-        self._keep(key, tape, arrays, is_open=True)
+        opened, results = made
+        self._learn(key, self._player(key, opened.tape))
+        if self._card is not None:
+            self._keep(key, opened.tape, arrays, opened.guard(arrays))
         return results
 
     def _guarded(self, key: Any, kept: Play) -> Play:

@@ -162,4 +162,4 @@ def _is_symbolic(plan: Lowered, work: Loop | HostCall) -> bool:
     sizes: list[Size] = [work.extent, work.grain, *(plan.bytes(n) for n in _values(work))]
     for argument in work.arguments:
         sizes += [argument.offset, argument.value if argument.kind == "size" else 0]
-    return any(each.__class__ is Symbolic for each in sizes)
+    return any(type(each) is Symbolic for each in sizes)

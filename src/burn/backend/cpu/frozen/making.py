@@ -203,7 +203,7 @@ class _Freezing:
 
 
 def _only_symbolic(sizes: Iterable[Size]) -> Iterator[Symbolic]:
-    return (size for size in sizes if size.__class__ is Symbolic)
+    return (size for size in sizes if type(size) is Symbolic)
 
 
 def bytes_in(array: Array) -> Bytes:
