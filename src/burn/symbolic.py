@@ -319,6 +319,11 @@ def is_size(value: object) -> bool:
     return type(value) is Symbolic or isinstance(value, int)
 
 
+def holds_sizes(value: Any) -> bool:
+    """Whether a size that may be another one is in a nest of tuples and lists."""
+    return type(value) is Symbolic or (isinstance(value, tuple | list) and any(map(holds_sizes, value)))
+
+
 def alike(one: Any, other: Any) -> bool:
     """Whether two shapes are the same for all sizes: for decisions that are right, if not best, where they are not."""
     if one is None or other is None:

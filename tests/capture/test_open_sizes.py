@@ -197,3 +197,80 @@ def test_a_function_that_cannot_be_captured_stays_plain():
 @pytest.mark.parametrize("seed", range(24))
 def test_random_functions(seed):
     assert sizes.check(seed) is None
+
+
+def ones(size):
+    return Tensor.ones([size, 3], DEVICE)
+
+
+LOOK_UPS = [
+    lambda x: x * 2.0 if x.shape[0] in {8, 16} else x,
+    lambda x: x * {8: 2.0}.get(x.shape[0], 1.0),
+    lambda x: x * {(8, 3): 2.0}.get(tuple(x.shape), 1.0),
+    lambda x: x * 2.0 if x.shape[0] == 8.0 else x,
+    lambda x: x * 2.0 if x.shape[0] / 2 == x.shape[0] // 2 else x,
+    lambda x: x * 2.0 if x.shape[0] == np.int64(8) else x,
+    lambda x: x * 2.0 if isinstance(x.shape[0], int) else x,
+    lambda x: x * 2.0 if type(x.shape[0]) is int else x,
+    lambda x: x * 2.0 if len({x.shape[0], 8}) == 1 else x,
+    lambda x: x * float(hash(x.shape[0]) % 7),
+    lambda x: x.pow(x.shape[0]) * -1.5,
+    lambda x: (x * -3.3) ** x.shape[0],
+]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("number", range(len(LOOK_UPS)))
+def test_what_python_does_with_a_size_it_does_with_a_number(number, dynamic):
+    run = LOOK_UPS[number]
+    captured = burn.compile(run, notice=lambda reason: None, dynamic=dynamic)
+    for size in (5, 6, 7, 8, 8, 16, 5, 9, 6, 3):
+        assert equal(captured(ones(size)), run(ones(size))), size
+
+
+def test_a_size_as_a_value_has_the_dtype_of_an_int():
+    captured = burn.compile(lambda x: Tensor.full([3], x.shape[0], DEVICE), notice=pytest.fail)
+    for size in (5, 6, 7):
+        assert captured(ones(size)).dtype is Tensor.full([3], size, DEVICE).dtype
+        assert captured(ones(size)).tolist() == [size] * 3
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_functions_with_effects_run_once_a_call(dynamic):
+    numbers, seen = iter(range(100)), []
+
+    def counted(x):
+        seen.append(x.shape[0])
+        return x * 0.0 + float(next(numbers))
+
+    captured = burn.compile(counted, notice=lambda reason: None, dynamic=dynamic)
+    found = [captured(ones(size)).numpy()[0, 0] for size in (5, 6, 7, 8, 9, 5, 6)]
+    assert found == [0, 1, 2, 3, 4, 5, 6]
+    assert [type(each) for each in seen] == [int] * 7
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_tables_that_grow_in_a_cache_stay_good(dynamic):
+    class Cache:
+        mask = None
+
+    def causal(x):
+        length = x.shape[0]
+        if Cache.mask is None or Cache.mask.shape[0] < length:
+            Cache.mask = Tensor.ones([length, length], DEVICE).tril()
+        return Cache.mask[:length, :length].matmul(x)
+
+    captured = burn.compile(causal, notice=lambda reason: None, dynamic=dynamic)
+    for size in (5, 6, 6, 7, 7, 4, 9):
+        expected = np.tril(np.ones((size, size), np.float32)) @ np.ones((size, 3), np.float32)
+        assert np.array_equal(captured(ones(size)).numpy(), expected), size
+        assert np.array_equal(causal(ones(size)).numpy(), expected), size
+    assert all(type(each) is int for each in Cache.mask.shape)
+
+
+@pytest.mark.parametrize("dynamic", [{"nope": 0}, {"x": 5}, {3: 0}])
+def test_names_and_dims_that_are_not_there_are_refused(dynamic):
+    captured = burn.compile(lambda x: x * 2.0, dynamic=dynamic)
+    with pytest.raises(ArgumentError, match="dynamic names"):
+        for size in (3, 4, 5):
+            captured(ones(size))

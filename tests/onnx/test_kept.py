@@ -191,3 +191,131 @@ def test_a_fresh_process_reads_neither_graph_nor_compiler(tmp_path: Path) -> Non
         found.append(json.loads(done.stdout))
     assert found[0][0] == found[1][0]
     assert found[1][1] == []
+
+
+def small(text: str) -> bytes:
+    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}').SerializeToString()
+
+
+def shapes(model: Any, **sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    return {name: each.shape for name, each in model.run({k: np.ones(v, np.float32) for k, v in sizes.items()}).items()}
+
+
+def both(data: bytes) -> Any:
+    """A model that records, and one that plays what the first one kept."""
+    yield load(data, burn.Cpu())
+    yield load(data, burn.Cpu())
+
+
+def test_recordings_of_two_loads_do_not_mix(store: ObjectCache) -> None:
+    data = small("g (float[N, 2] x) => (float[N, 2] y) { y = Neg(x) }")
+    one, other = load(data, burn.Cpu()), load(data, burn.Cpu())
+    for model, count in ((one, 3), (other, 5), (one, 4), (other, 3)):
+        assert shapes(model, x=(count, 2)) == {"y": (count, 2)}
+    for count in (3, 5, 4, 9, 3):
+        assert shapes(load(data, burn.Cpu()), x=(count, 2)) == {"y": (count, 2)}
+
+
+def test_inputs_that_no_plan_reads_still_count(store: ObjectCache) -> None:
+    data = small("g (float[N,3] a, float[M] b) => (float[N,3] y) { y = Relu(a) }")
+    for model in both(data):
+        for rows_, others in ((4, 4), (4, 5), (7, 9), (1, 2), (5, 3), (0, 3)):
+            assert shapes(model, a=(rows_, 3), b=(others,)) == {"y": (rows_, 3)}
+
+
+def test_sizes_of_one_input_decide_about_another(store: ObjectCache) -> None:
+    cut = small("""g (float[N,3] t, int64[L] i) => (float[K,3] z) <int64[1] o={0}, int64[1] ax={0}> {
+        s = Shape(i)
+        z = Slice(t, o, s, ax)
+    }""")
+    for model in both(cut):
+        for n, length in ((9, 5), (10, 5), (11, 7), (12, 3), (5, 5)):
+            found = model.run({"t": np.ones((n, 3), np.float32), "i": np.ones(length, np.int64)})
+            assert found["z"].shape == (min(n, length), 3)
+    chosen = small("""g (float[N,3] a, float[M] b) => (float[N,3] z) <int64[1] four={4}> {
+        s = Shape(b)
+        g = Greater(s, four)
+        c = Squeeze(g)
+        z = If(c) <then_branch = t () => (float[N,3] p) { p = Relu(a) },
+                   else_branch = e () => (float[N,3] q) { q = Neg(a) }>
+    }""")
+    for model in both(chosen):
+        for n, m in ((5, 6), (6, 7), (7, 3), (8, 4), (5, 9)):
+            found = model.run({"a": np.ones((n, 3), np.float32), "b": np.ones(m, np.float32)})
+            assert found["z"][0, 0] == (1 if m > 4 else -1)
+
+
+def test_results_made_of_sizes_alone(store: ObjectCache) -> None:
+    mask = small("""g (float[B,L] x) => (float[L,L] z) <float one={1.0}> {
+        s = Shape<start=1,end=2>(x)
+        q = Concat<axis=0>(s, s)
+        o = Expand(one, q)
+        z = Trilu<upper=0>(o)
+    }""")
+    for model in both(mask):
+        for length in (5, 6, 7, 3, 5):
+            found = model.run({"x": np.ones((2, length), np.float32)})["z"]
+            assert np.array_equal(found, np.tril(np.ones((length, length), np.float32)))
+
+
+def test_a_constant_as_a_result_is_the_callers(store: ObjectCache) -> None:
+    data = small("""g (float[N,3] a) => (float[2] y, float[N,3] z) <float[2] c = {1.0, 2.0}> {
+        y = Identity(c)
+        z = Relu(a)
+    }""")
+    for model in both(data):
+        for count in (5, 5, 6, 1, 5):
+            found = model.run({"a": np.ones((count, 3), np.float32)})
+            assert found["y"].tolist() == [1.0, 2.0]
+            assert found["z"].shape == (count, 3)
+            found["y"][:] = 7
+            found["z"][:] = 7
+
+
+def test_bytes_that_change_and_operators_that_come_later_are_not_kept(store: ObjectCache) -> None:
+    relu = small("g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }")
+    other = small("g (float[N,2] x) => (float[N,2] y) { y = Abs(x) }")
+    assert not load(relu, burn.Cpu()).run({"x": -np.ones((3, 2), np.float32)})["y"].any()
+    changing = bytearray(relu)
+    model = load(changing, burn.Cpu())
+    model.run({"x": -np.ones((3, 2), np.float32)})
+    changing[: len(other)] = other
+    for count in (7, 8, 9):
+        model.run({"x": -np.ones((count, 2), np.float32)})
+        assert not load(relu, burn.Cpu()).run({"x": -np.ones((count, 2), np.float32)})["y"].any()
+
+
+def test_a_file_that_was_moved_away_is_read_all_the_same(
+    tmp_path: Path, store: ObjectCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = mlp(tmp_path / "mlp.onnx")
+    load(path, burn.Cpu()).run({"x": rows(3)})
+    monkeypatch.chdir(tmp_path)
+    model = load("mlp.onnx", burn.Cpu())
+    monkeypatch.chdir("/")
+    assert close(model.run({"x": rows(4)})["y"], expected(1.0, rows(4)))
+    model = load(path, burn.Cpu())
+    path.unlink()
+    assert close(model.run({"x": rows(9).tolist()})["y"], expected(1.0, rows(9)))
+
+
+def test_another_number_of_threads_is_no_other_file(tmp_path: Path, store: ObjectCache) -> None:
+    path = mlp(tmp_path / "mlp.onnx")
+    load(path, burn.Cpu()).run({"x": rows(3)})
+    model, before = load(path, burn.Cpu()), burn.get_num_threads()
+    try:
+        burn.set_num_threads(1)
+        for count in (3, 4, 50):
+            assert close(model.run({"x": rows(count)})["y"], expected(1.0, rows(count)))
+    finally:
+        burn.set_num_threads(before)
+
+
+def test_the_accuracy_of_the_environment_belongs_to_the_key(
+    tmp_path: Path, store: ObjectCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from burn_import.onnx.kept import opening_of
+
+    path = mlp(tmp_path / "mlp.onnx")
+    keys = {getattr(opening_of(path, burn.Cpu(accuracy=each)), "key", None) for each in ("exact", "fast")}
+    assert len(keys) == 2

@@ -42,7 +42,7 @@ from burn.capture.trust import (
     where,
 )
 from burn.scalar import Family, Scalar
-from burn.symbolic import is_symbolic
+from burn.symbolic import holds_sizes, is_symbolic
 from burn.tensor import Tensor
 
 SILENT = frozenset("math cmath _struct struct _json _decimal numpy _statistics".split())
@@ -321,8 +321,12 @@ def _is_number(path: tuple[str, ...], frame: FrameType) -> bool:
     for name in path[1:]:
         value = (fields_of(value) or {}).get(name, MISSING)
     if value is MISSING:
-        return _holds_float([*local.values()])
+        return _holds_float([*local.values()]) or any(map(_has_open_sizes, local.values()))
     return isinstance(value, float) or is_symbolic((value,))
+
+
+def _has_open_sizes(value: Any) -> bool:
+    return holds_sizes(value) or (isinstance(value, Tensor) and holds_sizes(tuple(value.shape)))
 
 
 def _holds_float(waiting: list[Any]) -> bool:

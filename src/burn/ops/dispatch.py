@@ -142,7 +142,7 @@ def binary(op: Op, accepts: Accepts, coerce: Call, result: DType | None, exact: 
         tensor, number = weak_number(op, tensor, number, exact)
         tensor = coerce(op, tensor) if tensor.dtype not in accepts else tensor
         device, kernel = tensor.device, tensor.device.kernels[op]
-        if tensor.dtype.is_float and number.__class__ not in (Scalar, Symbolic):
+        if tensor.dtype.is_float and type(number) not in (Scalar, Symbolic):
             number = float(number)
         handle = kernel(tensor.handle, number) if position else kernel(number, tensor.handle)
         return Tensor(handle, device, result or tensor.dtype, tensor.shape)

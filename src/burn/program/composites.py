@@ -23,6 +23,7 @@ from burn.program.node import Constant, Node, Operand, Scalar, Value
 from burn.program.program import Program
 from burn.scoped import Scoped
 from burn.shape import Shape
+from burn.symbolic import holds_sizes
 
 if TYPE_CHECKING:
     Keeps = Callable[[Op], bool]
@@ -180,7 +181,8 @@ def expansion(
     op: Op, operands: Sequence[Any], attributes: tuple[Any, ...], float_dtype: DType = f32, int_dtype: DType = i64
 ) -> Expansion:
     """What a composite stands for: a `Value` for each tensor, a `Constant` or None for each other operand."""
-    key = (op, tuple(operands), repr(attributes), float_dtype, int_dtype)  # texts differ where -0.0 equals 0.0
+    told = attributes if holds_sizes(attributes) else repr(attributes)  # texts differ where -0.0 equals 0.0
+    key = (op, tuple(operands), told, float_dtype, int_dtype)
     found = _known.get(key)
     if found is None:
         try:
