@@ -272,5 +272,4 @@ def test_tables_that_grow_in_a_cache_stay_good(dynamic):
 def test_names_and_dims_that_are_not_there_are_refused(dynamic):
     captured = burn.compile(lambda x: x * 2.0, dynamic=dynamic)
     with pytest.raises(ArgumentError, match="dynamic names"):
-        for size in (3, 4, 5):
-            captured(ones(size))
+        [captured(ones(size)) for size in (3, 4, 5)]

@@ -14,11 +14,12 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from burn.backend.autodiff.graph import Variable
 from burn.backend.fusion import Fusion
 from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import Draw, Stream
 from burn.capture.call import Call
-from burn.capture.leaves import layers_above, lazy_handle, wrapped
+from burn.capture.leaves import bottom_handle, layers_above, lazy_handle, wrapped
 from burn.capture.recording import Capture, Recording
 from burn.engine.plan import program_at
 from burn.errors import ArgumentError
@@ -228,9 +229,9 @@ class OpenSizes:
         try:
             return self._recorded(device, call, leaves, read)
         finally:
-            _settle(stream, leaves)
-            device.generator().restore(state)
             call.restore()
+            device.generator().restore(state)
+            _settle(stream, leaves)
 
     def _recorded(
         self, device: Fusion[Any], call: Call, leaves: list[Any], read: set[int] | None
@@ -256,19 +257,21 @@ def _settle(stream: Stream, leaves: list[Any]) -> None:
             device: Fusion[Any] = stream.device
             program, slots = device.expanded(stream.program(tuple(handle.number for handle in held)))
             plan = device.prepare(program_at(program, now), (False,) * program.inputs)
-            for handle, made in zip(held, plan(stream.inputs, stream.numbers(slots)), strict=True):
-                handle.storage, handle.stream, handle.shape = Storage(made), None, Shape(now.all(tuple(handle.shape)))
-                _reshape_holders(handle, handle.shape)
+            made = plan(stream.inputs, stream.numbers(slots))
+            open_ones = [handle for handle in held if is_symbolic(handle.shape)]
+            for handle, value in zip(held, made, strict=True):
+                handle.storage, handle.stream, handle.shape = Storage(value), None, Shape(now.all(tuple(handle.shape)))
+            _reshape_holders(open_ones)
     stream.discard()
 
 
-def _reshape_holders(handle: Any, shape: Shape) -> None:
-    """Tensors of a handle know its shape, too."""
-    for each in gc.get_referrers(handle):
+def _reshape_holders(handles: list[Any]) -> None:
+    """Tensors of handles, with or without a graph, know their shapes, too."""
+    holders = gc.get_referrers(*handles) if handles else []
+    variables = [each for each in holders if isinstance(each, Variable)]
+    for each in [*holders, *(gc.get_referrers(*variables) if variables else ())]:
         if isinstance(each, Tensor):
-            each.shape = shape
-        elif type(each).__name__ == "Variable":
-            _reshape_holders(each, shape)
+            each.shape = bottom_handle(each).shape
 
 
 def _opened(leaf: Any, sizes: dict[int, Symbolic] | None) -> Any:

@@ -12,6 +12,7 @@ from burn.classes import dataclass
 from burn.dtype import DType
 from burn.ops.op import Op
 from burn.shape import Shape
+from burn.symbolic import alike, is_symbolic
 
 if TYPE_CHECKING:
     from burn.program.fused import Fused
@@ -50,6 +51,8 @@ def is_same_number(one: Any, other: Any) -> bool:
     """Whether two numbers are the same in kind, value and sign."""
     if one is other:
         return True
+    if is_symbolic((one, other)):
+        return alike((one,), (other,))
     return one.__class__ is other.__class__ and bool(one == other) and (one != 0 or repr(one) == repr(other))
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MOST_KNOWN = 256
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 MOST_ROWS = 16
 """Recordings of one model that are kept."""
 
@@ -48,7 +49,7 @@ class Source:
     def __init__(self, model: str | os.PathLike[str] | bytes) -> None:
         self.path = None if isinstance(model, bytes) else os.path.abspath(model)
         self._data = model if isinstance(model, bytes) else b""
-        self._file = -1 if self.path is None else os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._file = -1 if self.path is None else os.open(self.path, _READ)
         if self.path is not None:
             weakref.finalize(self, os.close, self._file)
         self._seen = self._now()

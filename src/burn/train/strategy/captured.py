@@ -14,7 +14,8 @@ def captured(function: Callable[..., Any], what: str, capture: bool, notice: Not
     """The function, captured if wanted. Each thing is told once."""
     if not capture:
         return function
-    made: Compiled[..., Any] = compile(function, notice=lambda reason: notice(f"the {what} {reason}"))
+    # Batches have one size, and the last of an epoch another one: each has a capture of its own.
+    made: Compiled[..., Any] = compile(function, notice=lambda reason: notice(f"the {what} {reason}"), dynamic=False)
     made.on_first_replay = lambda call: notice(f"the {what} is captured: replayed from step {call} on")
     return made
 
