@@ -185,6 +185,8 @@ class Symbolic:
         return int
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, float):  # NumPy's f64 is one
+            return other.is_integer() and self == int(other)
         if not is_size(other):
             return False if other is None or isinstance(other, str | bytes) else bool(number(self) == other)
         apart = self._apart(other)

@@ -93,6 +93,8 @@ def test_numbers_of_other_kinds_are_compared_with_the_number(other):
     assert n == other
     assert other == n
     assert not found.function()(9)
+    assert n != other + 1
+    assert n != 8.5
     assert n != None  # noqa: E711
     assert n != "8"
 
