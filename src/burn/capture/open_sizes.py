@@ -21,6 +21,7 @@ from burn.backend.fusion.stream import Draw, Stream
 from burn.capture.call import Call
 from burn.capture.leaves import bottom_handle, layers_above, lazy_handle, wrapped
 from burn.capture.recording import Capture, Recording
+from burn.capture.replay import is_donated
 from burn.engine.plan import program_at
 from burn.errors import ArgumentError
 from burn.shape import Shape
@@ -118,7 +119,7 @@ class Family:
         self.opened: list[Opened] = []
         self.failures = 0
         self.is_captured = False
-        """Whether a plain recording could be replayed."""
+        """Whether the last plain recording could be replayed."""
         self.is_closed = False
         """Whether each size has a capture of its own: the function cannot be recorded with open ones."""
 
@@ -157,9 +158,7 @@ class OpenSizes:
         what it does beside computing would be done again."""
         if self.dynamic is False:
             return
-        family = self._family(call)
-        family.is_captured |= is_captured
-        family.is_closed |= not is_captured
+        self._family(call).is_captured = is_captured  # the last one decides: a cache is filled once
 
     def opened(self) -> list[Opened]:
         """The captures that hold for many sizes."""
@@ -216,7 +215,7 @@ class OpenSizes:
             if second is None or capture.same_as(second[0]) is not None:
                 return None
             found = second[0]
-            found.prepare(tuple(_is_given(source, self._donate, call) for source in found.sources))
+            found.prepare(tuple(is_donated(source, self._donate, call.structure) for source in found.sources))
             return Opened(found, assumptions, places, call)
         except Exception:  # what cannot be done with sizes that may be any, or what the call itself raises once more
             return None
@@ -283,12 +282,6 @@ def _opened(leaf: Any, sizes: dict[int, Symbolic] | None) -> Any:
     twin = Lazy(shape, handle.dtype, handle.device, handle.force(), None, -1)
     layers = layers_above(leaf.device)
     return wrapped(twin, leaf.device, layers, bool(layers) and leaf.handle.node is not None)
-
-
-def _is_given(source: int, donate: tuple[int, ...], call: Call) -> bool:
-    from burn.capture.replay import is_donated
-
-    return is_donated(source, donate, call.structure)
 
 
 def _places(shapes: Iterable[tuple[Any, ...]]) -> Iterable[Place]:

@@ -13,7 +13,7 @@ from burn.backend.fusion.handle import Lazy, Storage
 from burn.backend.fusion.stream import FLOAT, PlanCache, Stream, ref
 from burn.device import Device
 from burn.dtype import from_numpy
-from burn.engine.runtime import Engine, NodeByNode
+from burn.engine.runtime import Engine, NodeByNode, with_constants
 from burn.errors import DeviceError
 from burn.ops.dispatch import body_kernel
 from burn.ops.philox import words_needed
@@ -113,14 +113,7 @@ class Fusion(Decorator[I]):
         program = expanded_alone(program, self.keeps, self.float_dtype, self.int_dtype)
         if self._engine is not None:
             return self._engine.prepare_fixed(program, constants, numbers)
-        plan = NodeByNode(program, self.below)
-        inputs = [Storage(constants[number]) if number in constants else None for number in range(program.inputs)]
-
-        def run(given: Sequence[Any]) -> list[Any]:
-            others = iter(given)
-            return plan([Storage(next(others)) if each is None else each for each in inputs], list(numbers))
-
-        return run
+        return with_constants(NodeByNode(program, self.below), program, constants, numbers)
 
     @property
     def takes_arrays(self) -> bool:
